@@ -1,4 +1,4 @@
-"""What moves data rather than multiplies: transposes, layouts, long rows, functions, strided reads.
+"""What moves data rather than multiplies: transposes, layouts, rows, functions, strides, orders.
 
     python -m benchmarks.edges [--cases NAMES] [--trials 32] [--minutes 15] [--json FILE]
     python -m benchmarks.edges --quick            one case of each kind, 8 trials

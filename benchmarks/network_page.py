@@ -185,9 +185,9 @@ def edges(found: Content) -> str:
     return (
         "## What moves data\n\n"
         "`python -m benchmarks.edges --json benchmarks/results/edges.json`: transposes, layouts, "
-        "long rows, functions and strided reads as small ONNX graphs, arrays as ONNX has them "
-        "(channels first); float32, two threads, sides in turns, called on the same arrays. The "
-        "copy takes turns with them, called from Python, too. "
+        "long rows, functions, strided reads and orders as small ONNX graphs, arrays as ONNX has "
+        "them (channels first); float32, two threads, sides in turns, called on the same arrays. "
+        "The copy takes turns with them, called from Python, too. "
         f"{origin(found['provenance'])}\n\n"
         f"{table(('geometric mean', 'best peer / ours'), ((k, ratio(r)) for k, r in kinds))}\n"
         f"{table(EDGES_HEAD, map(edge_row, found['cases']))}\n"

@@ -35,6 +35,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--programs", type=int, default=2560, help="random programs (properties)")
 
 
+LONG = ("test_light_models", "test_end_to_end", "test_hostile_models", "test_torch_backend",
+        "test_readme", "test_tuner", "test_random_programs")  # fmt: skip
+"""Files with cases of many seconds, the longest first: started last, one would be waited for."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long cases first."""
+    place = {name: n for n, name in enumerate(LONG)}
+    items.sort(key=lambda item: place.get(item.path.stem, len(LONG)))
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _little_memory() -> Iterator[None]:
     """Every run of a tuner measures how fast memory is: here with a quarter of the bytes, which

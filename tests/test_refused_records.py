@@ -13,11 +13,11 @@ import pytest
 
 import tilewright as tw
 from cli_models import check_error, cli, save_classifier
+from tilewright.gene import Gene
 from tilewright.kernels import MOST_REFUSED
 from tilewright.machine import host_target, machine_of
 from tilewright.records.database import Database
 from tilewright.records.rows import ModelRow, ModelTask, Trial
-from tilewright.records.upgrade import gene_of_trace
 from tilewright.tuning_tasks import tasks_of
 
 pytestmark = pytest.mark.cpu
@@ -34,9 +34,14 @@ BAD = (
     '[["split","matmul","j",["a"]]]',
     '[["stream"]]',
     # a legal step, but nothing that can be lowered
-    '[["bind","relu","i0","block"],["scope","matmul","shared"]]',
+    '[["annotate","relu","i0","block"],["scope","matmul","shared"]]',
     '[["compute_at","matmul","relu",1],["scope","matmul","shared"],["compute_root","matmul"]]',
 )
+
+
+def by_hand(trace: str) -> Gene:
+    """The gene of concrete steps, as JSON has them."""
+    return Gene(f'{{"sketch":"","steps":{trace}}}')
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +66,7 @@ def save_records(model: Path, db: Path, *traces: str) -> str:
             Trial(
                 workload_hash=task.hash,
                 machine=machine.fingerprint,
-                gene=gene_of_trace(trace),
+                gene=by_hand(trace),
                 round=0,
                 seed=0,
                 latencies_s=(1e-3 / (n + 1),),
@@ -147,7 +152,7 @@ def spoiled(lines: list[str], record: str, **changes: object) -> list[str]:
 
 
 def as_trace(text: str) -> dict[str, object]:
-    return {"producer": gene_of_trace(text).producer}
+    return {"producer": by_hand(text).producer}
 
 
 def minimum_for_maximum(lines: list[str]) -> list[str]:

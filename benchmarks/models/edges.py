@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -87,6 +88,22 @@ def slices(x: Tensor) -> Tensor:
     return torch.cat([y[..., start::2] for start in (0, 1) for y in rows], 1)
 
 
+class Scattered(nn.Module):
+    """Elements of `[1, updates, *]`, or whole rows, put at places of zeros `[1, elements, *]`."""
+
+    def __init__(self, elements: int, updates: int, rows: str = "") -> None:
+        super().__init__()
+        self.elements, self.rows = elements, rows
+        places = torch.from_numpy(np.random.default_rng(0).integers(0, elements, updates))
+        self.register_buffer("places", places if rows else places[None])
+
+    def forward(self, x: Tensor) -> Tensor:
+        zeros = torch.zeros(1, self.elements, *x.shape[2:])
+        if self.rows:
+            return zeros.squeeze(0).index_put((self.places,), x.squeeze(0))[None]
+        return zeros.scatter(1, self.places, x)
+
+
 def depthwise(channels: int, kernel: int, stride: int) -> nn.Module:
     """A window of each channel's own."""
     return nn.Conv2d(channels, channels, kernel, stride, kernel // 2, groups=channels)
@@ -137,6 +154,11 @@ KINDS: dict[str, Callable[..., Callable[..., Tensor]]] = {
     "slices": lambda: slices,
     "every_second": lambda: lambda x: x[..., ::2],
     "rotary": Rotary,
+    "prefix_sums": lambda: lambda x: x.cumsum(-1),
+    "largest": lambda count: lambda x: x.topk(count).values,
+    "sorted": lambda: lambda x: x.sort(-1).values,
+    "scattered": Scattered,
+    "spectrum": lambda: lambda x: torch.view_as_real(torch.fft.rfft(x)).flatten(1),
 }
 
 

@@ -300,6 +300,17 @@ EDGES: dict[str, tuple[Network, ...]] = {
         edge_of("every_second", of=(4096,), batch=4096),
         edge_of("rotary", 384, 64, of=(12, 384, 64)),
     ),
+    "orders": (
+        edge_of("prefix_sums", of=(48_000,)),
+        edge_of("prefix_sums", of=(240_000,)),
+        edge_of("largest", 300, of=(8_400,)),
+        edge_of("largest", 300, of=(24_000,)),
+        edge_of("largest", 5, of=(1_000,)),
+        edge_of("sorted", of=(20_000,)),
+        edge_of("scattered", 20_000, 10_000, of=(10_000,)),
+        edge_of("scattered", 20_000, 10_000, "rows", of=(10_000, 8)),
+        replace(edge_of("spectrum", of=(4_096,)), traced=False),
+    ),
 }
 
 

@@ -271,6 +271,9 @@ class Artifact:
     `launches` are the kernel calls in order; a CPU's function has none. A network's code is that of
     its kernels, and each of its launches is a step.
 
+    `refusals` are the reasons for which a network may end a run early, with an error; the last
+    `ALIGNMENT` bytes of its scratch begin with the number of the one that did (int64, from 1 on).
+
     `rounding` is by how much a kernel's rounding errors exceed those of its task's own sums, in
     whatever order they are added.
     """
@@ -287,6 +290,12 @@ class Artifact:
     launches: tuple[Launch, ...] = ()
     report: CodeReport | None = None
     rounding: float = 1.0
+    refusals: tuple[str, ...] = ()
+
+    @property
+    def status_offset(self) -> int:
+        """Where in the scratch the number of a refusal is."""
+        return self.scratch_bytes - ALIGNMENT
 
     @property
     def buffers(self) -> tuple[BufferSpec, ...]:
@@ -309,6 +318,7 @@ class Artifact:
             "launches": [astuple(launch) for launch in self.launches],
             "report": None if self.report is None else astuple(self.report),
             "rounding": self.rounding,
+            **({"refusals": self.refusals} if self.refusals else {}),
         }
 
     @staticmethod
@@ -330,6 +340,7 @@ class Artifact:
                 launches=tuple(_launch(fields) for fields in header["launches"]),
                 report=CodeReport.of_header(header["report"]) if header.get("report") else None,
                 rounding=header.get("rounding", 1.0),
+                refusals=tuple(header.get("refusals", ())),
             )
         except (ValueError, KeyError, TypeError) as error:
             raise RunError(f"a compiled artifact is damaged: {error!r}") from error

@@ -303,11 +303,10 @@ def _printed(workload: WorkloadRow, trial: Trial | None, target: Target) -> Prin
             return replace(task, note="No program worked.")
         layers = Layers(dag, trial.gene, target, name)
         task = replace(task, own_flops=winograd_flops(dag, layers.steps))
-        decided = layers.decided
         return replace(
             task,
             sketch=layers.sketch_name,
-            decisions=() if decided is None else tuple(decided.values.items()),
+            decisions=tuple(trial.gene.values.items()),
             steps=layers.trace,
             nest=layers.nest,
             ir=layers.ir,

@@ -70,7 +70,7 @@ def check_passed(cases: list[Case]) -> None:
 def test_every_translator_has_a_case() -> None:
     """Here, or beside onnxruntime or the reference in tests/graph."""
     folder = Path(__file__).parent.parent / "graph"
-    sources = [folder / f"test_onnx_{name}.py" for name in ("operators", "control")]
+    sources = [folder / f"test_{n}.py" for n in ("onnx_operators", "onnx_control", "old_files")]
     elsewhere = {name for s in sources for name in re.findall(r'"(\w+)"', s.read_text())}
     missing = set(TRANSLATORS) - {c.operator for c in suite()} - elsewhere
     assert not missing

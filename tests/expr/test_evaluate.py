@@ -292,3 +292,15 @@ def test_literals_keep_their_precision() -> None:
         found = evaluate(const(0.1, FLOAT32), {}, float64=float64)
         assert found.dtype == (np.float64 if float64 else np.float32)
         assert found.item() == np.float32(0.1)
+
+
+def test_a_sortable_number_is_that_of_the_stored_one() -> None:
+    """However exactly the others are reckoned."""
+    values = np.float32([-np.inf, -1.5, -0.0, 0.0, 1e-40, 0.1, np.inf, np.nan])
+    x = placeholder((8,), name="X")
+    for exact in (False, True):
+        found = evaluate(call("sortable", x[i]), {"i": np.arange(8)}, {"X": values}, float64=exact)
+        assert found.dtype == np.int32 and found[2] == found[3] == 0
+        assert (np.diff(found[[0, 1, 2, 4, 5, 6, 7]]) > 0).all()
+    with pytest.raises(ExprError, match="sortable needs a float"):
+        call("sortable", i)

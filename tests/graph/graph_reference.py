@@ -11,7 +11,8 @@ import onnx.shape_inference
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
-from tilewright.graph.ir import Branches, Graph, Loop, Node, Value, verify
+from tilewright.errors import RunError
+from tilewright.graph.ir import Branches, Control, Graph, Node, Refusal, Value, verify
 from tilewright.graph.partition import Partition
 from tilewright.graph.passes.fold_constants import evaluate
 
@@ -38,8 +39,10 @@ def _run(graph: Graph, arrays: Sequence[Array]) -> list[Array]:
     return [known[v] if v.constant is None else v.constant for v in graph.outputs]
 
 
-def _control(what: Loop | Branches, given: list[Array]) -> list[Array]:
+def _control(what: Control, given: list[Array]) -> list[Array]:
     """The results of a loop or a choice, as `ir` defines them."""
+    if isinstance(what, Refusal):
+        raise RunError(what.reason)
     if isinstance(what, Branches):
         return _run(what.then if given[0] else what.otherwise, given[1:])
     trips = int(given.pop(0)) if what.counted else what.trips

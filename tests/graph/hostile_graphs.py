@@ -35,7 +35,7 @@ def graphs(folder: Folder) -> None:
     folder.add("none", model([]), REFUSED)
     for name, op, domain in (
         ("acme", "Gelu", "com.acme"),
-        ("microsoft", "Gelu", "com.microsoft"),
+        ("microsoft", "RemovePadding", "com.microsoft"),
         ("bogus", "Bogus", ""),
         ("preview", "Gradient", "ai.onnx.preview.training"),
         ("string", "StringConcat", ""),

@@ -100,12 +100,13 @@ def test_a_loop_of_known_length_is_unrolled() -> None:
 
 
 def test_a_loop_that_needs_its_course_says_so() -> None:
-    """A row whose number is computed from the step's is known only where steps are written out."""
+    """As many rows as the number of the step says are known only where steps are written out."""
     body = subgraph(
         [
             node("Unsqueeze", ["i", "axes"], ["start"]),
             node("Add", ["start", "one"], ["end"]),
-            node("Slice", ["x", "start", "end"], ["row"]),
+            node("Slice", ["x", "axes", "end"], ["rows"]),
+            node("ReduceSum", ["rows", "axes"], ["row"]),
             node("Add", ["total", "row"], ["next"]),
             node("Identity", ["go"], ["go_on"]),
         ],
@@ -119,7 +120,7 @@ def test_a_loop_that_needs_its_course_says_so() -> None:
     )
     model.graph.input.append(helper.make_tensor_value_info("trips", INT, []))
     with_output(model, {"y": (FLOAT, 2)})
-    with pytest.raises(UnsupportedModel, match="its starts") as refused:
+    with pytest.raises(UnsupportedModel, match="its ends") as refused:
         load(model)
     assert refused.value.unknown_inputs == ("trips",)
     graph = load(model, constants={"trips": np.int64(4)})

@@ -19,7 +19,7 @@ from record_samples import (
     number_of,
     trial,
 )
-from sqlalchemy import update
+from sqlalchemy import text, update
 
 from tilewright.errors import RecordsError
 from tilewright.gene import Gene
@@ -226,18 +226,6 @@ def test_training_set_is_read_in_bulk(db: Database) -> None:
     assert (group.producer, list(group.decisions)) == (producer, texts)
 
 
-def test_trials_are_given_genes_for_the_same_programs(db: Database) -> None:
-    steps = [Gene(gene(100 * n).producer) for n in (1, 2, 3)]
-    first, second, third = db.add_trials([trial(n, gene=steps[n - 1]) for n in (1, 2, 3)])
-    db.add_trials([trial(9, gene=gene(2))])
-    assert first is not None and second is not None and third is not None
-    assert db.undecided("w0") == dict(zip((first, second, third), steps, strict=True))
-    db.rewrite({first: gene(1), second: gene(2)})
-    stored = [t.gene for t in db.trials()]
-    assert stored == [gene(1), steps[1], steps[2], gene(2)], "one program is recorded once"
-    assert db.lookup("w0", MACHINE.fingerprint, [gene(1)])[gene(1)].id == first
-
-
 def test_models_are_replaced_as_a_whole(db: Database) -> None:
     db.add_workload(OTHER_WORKLOAD)
     db.add_model(ModelRow("m0", "net", (ModelTask("w1", 3), ModelTask("w0", 1))))
@@ -353,13 +341,18 @@ def test_an_empty_database_is_not_read(target: str) -> None:
             Database.open(target, **options)
 
 
-def test_a_newer_schema_is_refused(target: str) -> None:
+@pytest.mark.parametrize(
+    ("schema", "who"), [("999", "the Tilewright that wrote it"), ("3", r"Tilewright 0\.1\.0")]
+)
+def test_another_schema_is_refused(target: str, schema: str, who: str) -> None:
+    """Whatever tables it has: first it is told who reads it."""
     with Database.open(target) as database, database._store.write() as connection:
-        connection.execute(update(meta).values(value="999"))
-    with pytest.raises(
-        RecordsError, match=r"has schema 999, .* reads up to schema 3: use the Tilewright"
-    ):
-        Database.open(target)
+        connection.execute(update(meta).values(value=schema))
+        connection.execute(text("CREATE TABLE loads (machine TEXT)"))
+    said = rf"has schema {schema}, .* reads schema 4: use {who}.* to `export` it, then import that"
+    for options in ({}, {"readonly": True}):
+        with pytest.raises(RecordsError, match=said):
+            Database.open(target, **options)
 
 
 def test_a_writer_waits_only_so_long(target: str) -> None:

@@ -42,7 +42,7 @@ times = st.floats(min_value=0, max_value=1e12)
 def workload_rows(draw: st.DrawFn) -> WorkloadRow:
     extents = tuple(draw(st.lists(st.integers(1, 10**6), max_size=4)))
     flops = draw(st.integers(0, 2**63 - 1))
-    between = draw(st.none() | st.integers(0, 2**63 - 1))
+    between = draw(st.integers(0, 2**63 - 1))
     return WorkloadRow(draw(words), draw(texts), draw(texts), draw(words), extents, flops, between)
 
 
@@ -231,20 +231,6 @@ def test_a_broken_file_is_named_with_its_line(
         with pytest.raises(RecordsError, match=message) as caught:
             database.import_(file)
         assert "broken.jsonl" in str(caught.value)
-        assert list(database.trials()) == [trial(1)]
-
-
-def test_an_export_of_before_regions_were_timed_is_read(tmp_path: Path) -> None:
-    with Database.open(tmp_path / "records.db") as database:
-        database.add_machine(MACHINE)
-        database.add_workload(WORKLOAD)
-        database.add_trials([trial(1, region_s=1e-6)])
-        text = lines(database, tmp_path)
-    file = tmp_path / "older.jsonl"
-    older = [*text[:3], spoiled(text[3], region_s="absent")]
-    file.write_text("".join(f"{line}\n" for line in older), "utf-8")
-    with Database.open(tmp_path / "new.db") as database:
-        database.import_(file)
         assert list(database.trials()) == [trial(1)]
 
 

@@ -7,12 +7,10 @@ from pathlib import Path
 
 import pytest
 from record_samples import MACHINE, OTHER_MACHINE, OTHER_WORKLOAD, WORKLOAD, failure, trial
-from sqlalchemy import insert
 
 from tilewright.errors import RecordsError
 from tilewright.records import Database, ModelRow, ModelTask
 from tilewright.records.rows import program_kind, told_apart
-from tilewright.records.tables import model_tasks, models
 
 ONE, BOTH = (ModelTask("w0", 2),), (ModelTask("w0", 2), ModelTask("w1", 1))
 
@@ -47,25 +45,6 @@ def test_names_are_told_apart_by_what_differs() -> None:
         "m (22222222)",
     ]
     assert told_apart([a, replace(b, name="n")]) == [a, replace(b, name="n")]
-
-
-def test_a_model_of_an_older_database(target: str) -> None:
-    """There its name was its key."""
-    with Database.open(target) as db:
-        db.add_machine(MACHINE)
-        db.add_workload(WORKLOAD)
-        with db._store.write() as connection:
-            connection.execute(insert(models), {"hash": "net", "name": "net"})
-            row = {"model_hash": "net", "position": 0, "workload_hash": "w0", "weight": 2}
-            connection.execute(insert(model_tasks), row)
-    with Database.open(target, readonly=True, create=False) as db:
-        assert db.models() == [ModelRow.of("net", ONE)]
-    with Database.open(target) as db:
-        db.rename(db.models()[0].hash, "first")
-        db.add_model(ModelRow.of("net", ONE, "net.onnx"))
-        assert db.models() == [ModelRow.of("first", ONE, "net.onnx")]
-        db.add_model(ModelRow("net", "net", ONE))  # as an older export has it
-        assert db.models() == [ModelRow.of("first", ONE, "net.onnx")]
 
 
 def test_renaming(db: Database) -> None:

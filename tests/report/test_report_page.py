@@ -178,8 +178,7 @@ def test_the_best_programs_are_printed(db: Path, page: Page) -> None:
             program = find_program(database, task.name, target="cpu:icelake-server cores=2")
             for layer in ("nest", "ir", "trace"):
                 assert program.layers.text(layer) in page.codes
-            assert program.layers.decided is not None
-            for name, value in program.layers.decided.values.items():
+            for name, value in program.layers.gene.values.items():
                 assert f"{name} {value}" in page.text
     assert "No program worked." in page.text
 

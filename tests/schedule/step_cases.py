@@ -76,6 +76,12 @@ def attention() -> ComputeDAG:
     return ComputeDAG([ops.matmul(ops.softmax(x, name="p"), v, name="y")])
 
 
+def prefixes() -> ComputeDAG:
+    """y[i] = Σ e[k] over k <= i, along the first axis."""
+    e = ops.exp(placeholder((6, 10), name="x"), name="e")
+    return ComputeDAG([ops.cumulative(e, 0, name="y")])
+
+
 def two_readers() -> ComputeDAG:
     """y = a / b, where a doubles p and b sums its rows."""
     x = placeholder((4, 6), name="x")
@@ -133,6 +139,7 @@ CASES: dict[str, Case] = {
     "template": Case(matmul_relu, steps.UseTemplate("matmul.threads.1", (32, 32, 8, 4, 4))),
     "winograd": Case(rows, steps.Winograd("y", ("h",), 2)),
     "online_softmax": Case(attention, steps.OnlineSoftmax("y", 4)),
+    "form": Case(prefixes, steps.UseForm("y", "running", 4), (steps.ComputeInline("e"),)),
     "store_at": Case(two_readers, steps.StoreAt("p", "y", 0), IN_ROWS),
     "store_at_deeper": Case(
         two_readers, steps.ComputeAt("p", "a", 1), (*IN_ROWS, steps.StoreAt("p", "y", 0))

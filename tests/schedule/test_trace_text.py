@@ -39,7 +39,7 @@ SPLIT = ["split", "C", "i", [4, 8]]
         (json.dumps([SPLIT, ["mark", "C"]]), "step 2 of the trace: mark has the fields stage, key"),
         ('[["stream","C"]]', "unknown schedule step 'stream'"),
         ('[["storage_align","C","i",8,1]]', "unknown schedule step 'storage_align'"),
-        ('[["pragma","C","much"]]', "value of mark must be a number"),
+        ('[["mark","C","unroll_step","much"]]', "value of mark must be a number"),
         ('[["compute_root","C","D"]]', "compute_root has the fields stage, not"),
         ('[["split","C","i",["a"]]]', r'lengths of split must be a list.* not \["a"\]'),
         ('[["split","C","i",[NaN]]]', "lengths of split must be"),
@@ -110,16 +110,3 @@ def test_a_gene_is_a_sketch_with_its_decisions() -> None:
 def test_what_is_no_gene_is_refused(text: str, message: str) -> None:
     with pytest.raises(ScheduleError, match=message):
         steps_of(Gene.of(text))
-
-
-def test_steps_of_earlier_versions_are_read_as_todays() -> None:
-    text = (
-        '[["pragma","C",16],["stream","C",1],["storage_align","A.C","d0",8,4],'
-        '["bind","C","i","block"]]'
-    )
-    assert trace_from_json(text) == [
-        steps.Mark("C", "unroll_step", 16),
-        steps.Mark("C", "streamed", 1),
-        steps.Mark("A.C", "align", 8),
-        steps.Annotate("C", "i", "block"),
-    ]

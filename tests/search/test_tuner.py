@@ -19,7 +19,6 @@ from tilewright.gene import Gene
 from tilewright.measure.measurer import MeasureResult
 from tilewright.records.database import Database
 from tilewright.schedule.templates import REGISTERS
-from tilewright.schedule.trace import gene_of, steps_of
 from tilewright.search.confirmation import LUCK
 from tilewright.search.strategies import STRATEGIES, TEMPLATES
 from tilewright.search.tasks import TuningTask
@@ -244,22 +243,6 @@ def test_a_machine_that_measures_nothing_stops_the_run(tmp_path: Path) -> None:
 
     with pytest.raises(RunError, match="no runner"):
         tuner(tmp_path / "t.db", Broken()).run(Budget(trials=8))
-
-
-def test_records_of_concrete_steps_are_gone_on_with(tmp_path: Path) -> None:
-    """Older databases keep them: nothing is measured again, and the run is the same."""
-    whole = tuner(tmp_path / "whole.db", SimulatedMachine())
-    whole.run(Budget(trials=24))
-    older = tuner(tmp_path / "older.db", SimulatedMachine())
-    older.run(Budget(trials=12))
-    database = older.database
-    genes = {t.id: gene_of(steps_of(t.gene)) for t in database.trials() if t.id is not None}
-    database.rewrite(genes)
-    again = SimulatedMachine()
-    tuner(tmp_path / "older.db", again).run(Budget(trials=24))
-    wanted = [t.gene for t in whole.database.trials()]
-    assert [t.gene for t in database.trials()] == wanted
-    assert len(again.measured) == len(wanted) - len(genes)
 
 
 @pytest.mark.parametrize("setting", [ALONE, Setting(1 << 20)])

@@ -25,11 +25,9 @@ from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
 from tilewright.schedule.steps import Step
 from tilewright.schedule.trace import read_steps, sketch_from_json, steps_of
-from tilewright.setting import ALONE, AMONG_OTHERS
 from tilewright.settings import LAYERS
 from tilewright.space.chains import chains
 from tilewright.space.predicates import has_data_reuse
-from tilewright.space.space import Space
 from tilewright.target import Target
 
 PLAIN = "plain loops"  # what a sketch of no rule is called
@@ -65,10 +63,8 @@ class Layers:
         """The sketch the program comes from: the decisions made here, and the nest without them."""
         if self.native is not None:
             return f"template {self.native.match.template}\ndecisions\n{self.trace}"
-        if self.decided is None:
-            return "No sketch of this version's standard rules gives this program.\n"
-        name, rows = sketch_from_json(self.decided.producer)
-        values = self.decided.values
+        name, rows = sketch_from_json(self.gene.producer)
+        values = self.gene.values
         listed = "".join(f"  {variable} = {value}\n" for variable, value in values.items())
         free = read_steps(rows, {variable: Var(variable) for variable in values})
         nest = program_text(lower(State(self.dag).replay(free), self.name).program)
@@ -76,11 +72,10 @@ class Layers:
 
     @property
     def sketch_name(self) -> str:
-        """What the sketch is called; in words where there is none."""
+        """What the sketch is called."""
         if self.native is not None:
             return self.native.match.template
-        found = self.decided
-        return self.sketch if found is None else sketch_from_json(found.producer)[0] or PLAIN
+        return sketch_from_json(self.gene.producer)[0] or PLAIN
 
     @cached_property
     def chained(self) -> dict[str, tuple[str, bool]]:
@@ -94,20 +89,6 @@ class Layers:
                 is_one = _outermost(done, source) == _outermost(done, stage.name)
                 found[stage.name] = source, is_one
         return found
-
-    @cached_property
-    def decided(self) -> Gene | None:
-        """The gene with the decisions that were made; None where a record has concrete steps and no
-        standard sketch gives them.
-        """
-        if self.gene.decisions != "{}":
-            return self.gene
-        for setting in (AMONG_OTHERS, ALONE):
-            space = Space(self.dag, self.target, setting=setting)
-            gene = space.decided(self.gene)
-            if space.row_of(gene) is not None:
-                return gene
-        return None
 
     @cached_property
     def trace(self) -> str:

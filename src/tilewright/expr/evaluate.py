@@ -80,6 +80,14 @@ def _shift(fn: Callable[..., Any]) -> Callable[..., Any]:
     return shifted
 
 
+def _sortable(x: Array) -> Array:
+    integer = np.dtype(f"int{8 * x.dtype.itemsize}")
+    bits = (x + 0).view(integer)  # -0 + 0 is +0
+    greatest = np.iinfo(integer).max
+    keys = np.where(bits < 0, bits ^ greatest, bits)
+    return np.where(np.isnan(x), greatest, keys).astype(integer)
+
+
 CALLS: dict[str, Callable[..., Any]] = {
     "neg": np.negative,
     "abs": np.abs,
@@ -173,6 +181,8 @@ class _MaskedEvaluator:
                 return self._element(tensor, indices, mask)
             case Binary(op, a, b):
                 found = BINARY[op](self.visit(a, mask), self.visit(b, mask))
+            case Call("sortable", (x,)):  # of the very number, however exactly others are kept
+                found = _sortable(self._convert(self.visit(x, mask), x.dtype.numpy))
             case Call(fn, args):
                 found = CALLS[fn](*(self.visit(x, mask) for x in args))
             case Cast(_, x):

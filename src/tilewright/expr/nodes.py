@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from tilewright.errors import ExprError
-from tilewright.expr.dtypes import BOOL, FLOAT32, INT64, DType, dtype
+from tilewright.expr.dtypes import BOOL, DTYPES, FLOAT32, INT64, DType, dtype
 from tilewright.expr.hashing import HashedOnce, hashed_once
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ MATH = (
     "neg", "abs", "exp", "log", "sqrt", "tanh", "erf", "sigmoid", "sin", "cos",
     "floor", "ceil", "round", "trunc", "pow", "fma", "not", "isnan", "isinf",
     "bitand", "bitor", "bitxor", "shl", "shr",
-    "float16", "bfloat16",
+    "float16", "bfloat16", "sortable",
 )  # fmt: skip
 ROUNDINGS = ("floor", "ceil", "round", "trunc")
 NARROWING = ("float16", "bfloat16")
@@ -153,7 +153,8 @@ class Call(Operand):
 
     Those on bits take integers; a shift by as many bits as there are, or more, leaves the sign
     of a signed integer shifted right, else 0. Those of NARROWING round a float32 to the nearest
-    value of a narrower type, which may be infinite.
+    value of a narrower type, which may be infinite. "sortable" of a float is an integer of as many
+    bits: in the same order, equal where the floats are equal, and the greatest one for NaN.
     """
 
     fn: str
@@ -161,6 +162,8 @@ class Call(Operand):
 
     @property
     def dtype(self) -> DType:
+        if self.fn == "sortable":
+            return DTYPES[f"int{self.args[0].dtype.bits}"]
         return BOOL if self.fn in ("not", "isnan", "isinf") else self.args[0].dtype
 
 
@@ -346,6 +349,8 @@ def call(fn: str, *args: Any) -> Expr:
         return Const(-value if kind.is_float else kind.wrapped(-int(value)), kind)
     if fn in BITS and like.kind not in ("int", "uint"):
         raise ExprError(f"{fn} needs integer operands, not {like}")
+    if fn == "sortable" and not like.is_float:
+        raise ExprError(f"sortable needs a float operand, not {like}")
     if fn == "not" and like != BOOL:
         raise ExprError(f"not needs a bool operand, not {like}")
     return Call(fn, exprs)

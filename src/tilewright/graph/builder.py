@@ -22,9 +22,11 @@ from tilewright.graph.ir import (
     Array,
     Attribute,
     Branches,
+    Control,
     Graph,
     Loop,
     Node,
+    Refusal,
     Value,
     live_nodes,
     verify,
@@ -78,7 +80,7 @@ class GraphBuilder:
         return output
 
     def control(
-        self, what: Loop | Branches, inputs: Sequence[Value], name: str | None = None
+        self, what: Control, inputs: Sequence[Value], name: str | None = None
     ) -> tuple[Value, ...]:
         """Append a control-flow node, whose outputs are returned."""
         match what:
@@ -87,6 +89,9 @@ class GraphBuilder:
                 leading = [()] * what.carried + [(trips or 0,)] * what.stacked
             case Branches():
                 op, results = "if", what.then.outputs
+                leading = [()] * len(results)
+            case Refusal():
+                op, results = "refuse", what.results
                 leading = [()] * len(results)
         outputs = [
             Value(self.unique(name or op), (*rows, *v.shape), v.dtype)
@@ -150,6 +155,10 @@ class GraphBuilder:
         """Equal shapes joined along a new dimension `axis`."""
         wide = [self.reshape(p, (*p.shape[:axis], 1, *p.shape[axis:])) for p in parts]
         return self.joined(wide, axis, name)
+
+    def maker(self, value: Value) -> Node | None:
+        """The node that computes `value`; None for an input or a constant."""
+        return next((n for n in reversed(self.nodes) if value in n.outputs), None)
 
     def build(self, outputs: Sequence[Value], output_names: Sequence[str]) -> Graph:
         """The verified graph of the nodes that `outputs` depend on."""

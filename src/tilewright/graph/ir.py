@@ -6,9 +6,9 @@
 
 A `Value` is a constant, a graph input or the output of one `Node`. Operators
 are functions of the operator library, which have exactly one output (an operator with several
-becomes several nodes); images are channels-last there. Two operators are none of these: `loop`
+becomes several nodes); images are channels-last there. Three operators are none of these: `loop`
 and `if` hold graphs of their own, which see nothing of the graph around them but their inputs, and
-have an output for each result (`Loop`, `Branches`).
+have an output for each result (`Loop`, `Branches`); `refuse` ends the run (`Refusal`).
 
 Values and nodes compare by identity; a graph is never changed: a pass returns a new one. `verify`
 checks the invariants, `str(graph)` prints it.
@@ -125,6 +125,31 @@ class Branches:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Refusal:
+    """Instead of what a branch would compute: whoever takes it gets a RunError with the `reason`.
+
+    The node has the outputs that the other branch has, and no inputs.
+    """
+
+    reason: str
+    results: tuple[Value, ...]
+
+    @property
+    def bodies(self) -> tuple[Graph, ...]:
+        return ()
+
+    def with_bodies(self, bodies: Sequence[Graph]) -> Refusal:
+        """Itself."""
+        return self
+
+    def __str__(self) -> str:
+        return repr(self.reason)
+
+
+Control: TypeAlias = Loop | Branches | Refusal
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Node:
     """`output = op(inputs; attributes)`; with `control`, `output` and `more` are its results."""
 
@@ -132,7 +157,7 @@ class Node:
     inputs: tuple[Value, ...]
     attributes: Attributes
     output: Value
-    control: Loop | Branches | None = None
+    control: Control | None = None
     more: tuple[Value, ...] = ()
 
     @property
@@ -230,7 +255,7 @@ def _define(value: Value, known: set[Value], names: dict[str, Value]) -> None:
 def _check_control(node: Node) -> None:
     """The graphs of a control-flow node are valid, and agree with its inputs and outputs."""
     match node.control:
-        case None:
+        case None | Refusal():
             return
         case Loop(body=body) as loop:
             given = [_type(v) for v in node.inputs[loop.counted :]]

@@ -1,7 +1,7 @@
 """ONNX operators about other nodes.
 
     If(true) {a} {b}        →  a
-    If(c) {a} {b}           →  a choice between two graphs
+    If(c) {a} {b}           →  a choice between two graphs; of one that cannot be taken, an error
     Loop(3, true) {body}    →  body, body, body
     Loop(n, c) {body}       →  a loop
     Scan(x) {body}          →  a loop over rows of x; few of them: the body for each
@@ -14,8 +14,8 @@ shapes change from step to step can only be written out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -25,9 +25,10 @@ import onnx
 from tilewright.errors import ExprError
 from tilewright.graph.builder import BodyBuilder
 from tilewright.graph.gradient import gradients
-from tilewright.graph.ir import Branches, Loop, Value
+from tilewright.graph.ir import Array, Branches, Loop, Node, Refusal, Value, live_nodes
 from tilewright.graph.onnx_ops.call import Known, Rejected
 from tilewright.graph.onnx_region import Region
+from tilewright.graph.passes.fold_constants import evaluate
 
 WRITTEN_OUT = 4
 """Bodies that run no more often than this are written out, if their course is known."""
@@ -38,32 +39,57 @@ ENDLESS = 2**31
 MOST_ITERATIONS = 4096
 """A longer loop would become a program that nobody wants to wait for."""
 
+LONGEST_COURSE = 1 << 14
+"""Steps that are followed to see where a condition ends a loop: a few seconds."""
+
+
+Branch: TypeAlias = tuple[BodyBuilder, list[Value]]
+"""A graph of its own, and its results."""
+
 
 def if_(region: Region, inputs: Sequence[Known]) -> Sequence[Known]:
     """The branch that a constant condition chooses, or a choice between both."""
     attributes, condition = region.attributes, _tensor(inputs[0])
-    names = ("then_branch", "else_branch")
+    names = ("then", "else")
     if condition.constant is not None:
-        return region.run(attributes[names[not condition.constant.item()]], ())
-    bodies = [BodyBuilder(f"{region.name}.{side}") for side in ("then", "else")]
-    results: list[list[Value]] = []
-    try:
-        for body, name in zip(bodies, names, strict=True):
-            results.append([_tensor(v) for v in region.within(body, attributes[name], ())])
-    except Rejected as refusal:
+        return region.run(attributes[f"{names[not condition.constant.item()]}_branch"], ())
+    found = [_branch(region, name, attributes[f"{name}_branch"]) for name in names]
+    taken = [b for b in found if not isinstance(b, str)]
+    if not taken:
         raise Rejected(
-            f"{str(refusal) or 'a branch cannot be taken'}; where its condition ({condition}) is "
-            f"known at compile time, only one branch is compiled",
+            f"{found[0]}; {found[1]}; where its condition ({condition}) is known at compile time, "
+            f"only one branch is compiled",
             condition,
-        ) from None
+        )
+    branches = [_refusal(region, b, taken[0][1]) if isinstance(b, str) else b for b in found]
+    bodies, results = zip(*branches, strict=True)
     for a, b in zip(*results, strict=True):
         if (a.shape, a.dtype) != (b.shape, b.dtype):
             raise Rejected(f"its branches give {a} and {b}, which differ in type", condition)
     around = tuple(dict.fromkeys(v for b in bodies for v in b.captured))
     for body in bodies:
         body.share(around)
-    then, otherwise = (b.finish(r) for b, r in zip(bodies, results, strict=True))
+    then, otherwise = (b.finish(r) for b, r in branches)
     return region.builder.control(Branches(then, otherwise), [condition, *around], region.name)
+
+
+def _branch(region: Region, name: str, graph: onnx.GraphProto) -> Branch | str:
+    """A branch, or why it cannot be taken."""
+    body, noted = BodyBuilder(f"{region.name}.{name}"), list[str]()
+    try:
+        with region.attempt(noted):
+            return body, [_tensor(v) for v in region.within(body, graph, ())]
+    except (Rejected, ExprError) as refusal:
+        reasons = [reason.removeprefix(f"{region.label}: ") for reason in noted]
+        return f"its {name} branch cannot be taken: {'; '.join(reasons) or refusal}"
+
+
+def _refusal(region: Region, reason: str, results: Sequence[Value]) -> Branch:
+    """In place of a branch whose results would be like `results`."""
+    region.note(f"{reason}; a run that takes it ends in an error")
+    body = BodyBuilder(f"{region.name}.refused")
+    why = Refusal(f"{region.label}: {reason}", tuple(results))
+    return body, list(body.control(why, (), body.name))
 
 
 def loop(region: Region, inputs: Sequence[Known]) -> Sequence[Known]:
@@ -112,15 +138,19 @@ def _loop_node(region: Region, inputs: Sequence[Known]) -> Sequence[Known]:
     given = [number, region.constant(np.array(True)), *carried]
     after, *results = (_tensor(v) for v in region.within(body, onnx_body, given))
     after = body.reshape(after, ())
-    conditional = not all(v.constant is not None and v.constant.all() for v in (after, condition))
-    if not conditional:
-        body.inputs.remove(going)
     _check_carried(start, results)
     names = [*region.node.output] + [""] * (len(results) - len(region.node.output))
     stacked = [v for v, name in zip(results, names, strict=True) if name][len(start) :]
     count = None if trips is None or trips.constant is None else int(trips.constant.item())
     count = None if count is not None and count >= ENDLESS else count
+    conditional = not all(v.constant is not None and v.constant.all() for v in (after, condition))
     counted = trips is not None and trips.constant is None
+    begins = condition.constant is not None and bool(condition.constant.all())
+    steps = _steps(body, after, results, start) if conditional and begins and not counted else None
+    if steps is not None:
+        count, conditional = steps if count is None else min(steps, count), False
+    if not conditional:
+        body.inputs.remove(going)
     if any(names[len(start) :]) and (count is None or conditional):
         decisive = next((v for v in (trips, condition, after) if v and not v.is_constant), None)
         raise Rejected(
@@ -148,6 +178,51 @@ def _loop_node(region: Region, inputs: Sequence[Known]) -> Sequence[Known]:
     )[conditional:]
     rows = iter(made[len(start) :])
     return [*made[: len(start)], *(next(rows) if n else None for n in names[len(start) :])]
+
+
+def _steps(
+    body: BodyBuilder, after: Value, results: Sequence[Value], start: Sequence[Value]
+) -> int | None:
+    """How many steps a loop takes whose condition `after` one follows from the number of the step
+    and from carried values that do, too, and begin with constants; None for any other, and for a
+    course that is longer than `LONGEST_COURSE`.
+    """
+    number, _, *carried = body.inputs
+    pairs = list(zip(carried, results, start, strict=False))
+    wanted = [after]
+    while True:
+        nodes = live_nodes(body.nodes, wanted)
+        read = {*wanted, *(v for node in nodes for v in node.inputs)}
+        followed = [p for p in pairs if p[0] in read]
+        missing = [result for _, result, _ in followed if result not in wanted]
+        if not missing:
+            break
+        wanted += missing
+    begin = {v: first.constant for v, _, first in followed if first.constant is not None}
+    follows = read.intersection(body.inputs) <= {number, *begin}
+    if not follows or len(begin) < len(followed) or any(node.control for node in nodes):
+        return None
+    known: dict[Value, Array] = dict(begin)
+    for step in range(1, LONGEST_COURSE + 1):
+        known[number] = np.asarray(step - 1, np.int64)
+        made = _evaluated(nodes, known)
+        if not made(after).all():
+            return step
+        known = {v: made(result) for v, result, _ in followed}
+    return None
+
+
+def _evaluated(nodes: Sequence[Node], known: Mapping[Value, Array]) -> Callable[[Value], Array]:
+    """What a value is, once `nodes` are evaluated in turn."""
+    found = dict(known)
+
+    def array(value: Value) -> Array:
+        return found[value] if value.constant is None else value.constant
+
+    for node in nodes:
+        given = tuple(replace(v, constant=array(v)) for v in node.inputs)
+        found[node.output] = evaluate(replace(node, inputs=given))
+    return array
 
 
 def _check_carried(start: Sequence[Value], results: Sequence[Value]) -> None:
@@ -183,6 +258,8 @@ def _loop_written_out(region: Region, inputs: Sequence[Known]) -> Sequence[Known
 def scan(region: Region, inputs: Sequence[Known]) -> Sequence[Known]:
     """The body for every slice of the scanned inputs (opset 9 and newer)."""
     attributes = region.attributes
+    if region.scope.opset < 9:
+        raise Rejected("that of opset 8, over batches, is not supported; export with a newer opset")
     count = int(attributes["num_scan_inputs"])
     outputs = len(attributes["body"].output) - len(inputs) + count
 

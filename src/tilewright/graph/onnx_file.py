@@ -2,8 +2,8 @@
 
     read_model("net.onnx", shapes={"x": (1, 3, 224, 224)})  →  PreparedModel(model, weights, …)
 
-The model passed ONNX's checker and strict shape inference, has opset 7 or newer, sorted nodes and
-no symbolic dimensions. Its large weights are arrays beside it. Everything that fails is an
+The model passed ONNX's checker and, if it has no branches, strict shape inference, has sorted nodes
+and no symbolic dimensions. Its large weights are arrays beside it. Everything that fails is an
 UnsupportedModel that says what to do.
 """
 
@@ -24,12 +24,12 @@ import onnx.checker
 import onnx.defs
 import onnx.numpy_helper
 import onnx.shape_inference
-import onnx.version_converter
 from google.protobuf.message import DecodeError, EncodeError  # type: ignore[import-untyped]
 
 from tilewright.errors import UnsupportedModel
 from tilewright.graph.ir import Array
-from tilewright.graph.onnx_scope import STANDARD
+from tilewright.graph.onnx_ops import ONNXRUNTIME, translator_of
+from tilewright.graph.onnx_scope import STANDARD, Nodes, subgraphs
 from tilewright.graph.onnx_shapes import (
     Declared,
     Shapes,
@@ -50,8 +50,6 @@ from tilewright.text import one_line
 
 Source: TypeAlias = str | Path | bytes | onnx.ModelProto
 Content: TypeAlias = Callable[[], AbstractContextManager[BufferedIOBase]]
-
-OLDEST_OPSET = 7
 
 
 @dataclass(frozen=True)
@@ -87,22 +85,25 @@ def read_model(
         folder = _folder_of(given, None if isinstance(source, onnx.ModelProto | bytes) else source)
         model, weights = set_aside(given, folder, where, large)
     del given
+    _date(model)
     _check_opset(model, where)
     check_names(model, where)
     for part in (model.graph, *model.functions):
         check_attributes(part.node, where)
+    _adopt(model, model.graph.node, opset_of(model.opset_import))
     open_dimensions(model)
     check_expansion(model, where)
     sort_nodes(model, where)
     declared = take_output_shapes(model)
     _check(model, where)
-    model = _modernise(model, where)
     with _naming(where):
         _fix_inputs(model, constants or {})
         fix_shapes(model, shapes or {}, weights)
     _spell_defaults(model)
-    with _refusing(f"{where}: shapes do not fit"):
-        onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True)
+    # What does not fit in a branch matters where that is taken.
+    if not any(map(_chooses, (model.graph.node, *(f.node for f in model.functions)))):
+        with _refusing(f"{where}: shapes do not fit"):
+            onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True)
     return PreparedModel(model, weights, declared, where, beside)
 
 
@@ -126,7 +127,6 @@ def _refusing(what: str) -> Iterator[None]:
     told = (
         onnx.checker.ValidationError,
         onnx.shape_inference.InferenceError,
-        onnx.version_converter.ConvertError,
         DecodeError,
         EncodeError,
         LookupError,
@@ -226,6 +226,16 @@ def _listed(files: Sequence[str]) -> str:
     return one_line(", ".join(files[:5])) + more
 
 
+def _date(model: onnx.ModelProto) -> None:
+    """Give a file of the first two versions of the format the opset that they mean, and let weights
+    be no inputs, as versions before the fourth do not, though their files may.
+    """
+    if model.ir_version < 3 and not model.opset_import:
+        model.opset_import.append(onnx.helper.make_opsetid("", 1))
+    if 1 <= model.ir_version < 4:
+        model.ir_version = 4
+
+
 def _check_opset(model: onnx.ModelProto, where: str) -> None:
     opset, newest = opset_of(model.opset_import), onnx.defs.onnx_opset_version()
     if not 1 <= opset <= newest:
@@ -233,6 +243,20 @@ def _check_opset(model: onnx.ModelProto, where: str) -> None:
             f"{where} has opset {opset} of ONNX's operators; known are 1 to {newest}: export it "
             f"again with one of these"
         )
+
+
+def _adopt(model: onnx.ModelProto, nodes: Nodes, opset: int) -> None:
+    """Move to onnxruntime's domain what its optimiser leaves in ONNX's, which has no such operator
+    in this `opset`.
+    """
+    for node in nodes:
+        ours = node.domain in STANDARD and translator_of(ONNXRUNTIME, node.op_type) is not None
+        if ours and not onnx.defs.has(node.op_type, opset, ""):
+            node.domain = ONNXRUNTIME
+            if all(o.domain != ONNXRUNTIME for o in model.opset_import):
+                model.opset_import.append(onnx.helper.make_opsetid(ONNXRUNTIME, 1))
+        for graph in subgraphs(node):
+            _adopt(model, graph.node, opset)
 
 
 def _check(model: onnx.ModelProto, where: str) -> None:
@@ -257,18 +281,9 @@ def _check(model: onnx.ModelProto, where: str) -> None:
         info.ClearField("type")
 
 
-def _modernise(model: onnx.ModelProto, where: str) -> onnx.ModelProto:
-    opset = opset_of(model.opset_import)
-    if opset >= OLDEST_OPSET:
-        return model
-    try:
-        with _refusing("ONNX's converter"):
-            return onnx.version_converter.convert_version(model, OLDEST_OPSET)
-    except UnsupportedModel as error:
-        raise UnsupportedModel(
-            f"{where} has opset {opset}, which cannot be brought to {OLDEST_OPSET}: {error}; "
-            f"export it again with a newer opset"
-        ) from error
+def _chooses(nodes: Nodes) -> bool:
+    """Whether there are branches among `nodes`, or within them."""
+    return any(n.op_type == "If" or any(_chooses(g.node) for g in subgraphs(n)) for n in nodes)
 
 
 def _spell_defaults(model: onnx.ModelProto) -> None:

@@ -205,6 +205,8 @@ def fold_empty(
     Inputs that are not known may be anything, integers apart, which may be axes or a shape:
     Rejected is raised for those.
     """
+    if node.domain not in ("", "ai.onnx"):
+        return None
     for v in inputs:
         if v is not None and v.constant is None and "int" in v.dtype:
             raise Rejected(f"{v} must be known at compile time, as another input is empty", v)

@@ -32,11 +32,10 @@ from tilewright.graph.onnx_control import CONTROL
 from tilewright.graph.onnx_file import Content, PreparedModel, Source, name_of, opset_of, read_model
 from tilewright.graph.onnx_fold import FREE, computed, fold, fold_empty, is_numpy, static_shape
 from tilewright.graph.onnx_functions import definition, is_defined
-from tilewright.graph.onnx_ops import TRANSLATORS
+from tilewright.graph.onnx_ops import translator_of
 from tilewright.graph.onnx_ops.call import Known, OperatorCall, Rejected, translate
 from tilewright.graph.onnx_region import Noted, Region
 from tilewright.graph.onnx_scope import (
-    STANDARD,
     NameScope,
     Nodes,
     names_used,
@@ -55,6 +54,9 @@ MALFORMED = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeErr
 
 Way: TypeAlias = Callable[[onnx.NodeProto, Sequence[Known], NameScope], Sequence[Known]]
 """A node, its inputs and the scope it stands in → its outputs."""
+
+BROADCASTING = 7
+"""The opset since which operands broadcast as NumPy's do."""
 
 MOST_LISTED = 100  # problems in a message
 
@@ -127,6 +129,7 @@ class Importer:
         self.functions = {(f.domain, f.name): f for f in self.model.functions}
         self.builder = GraphBuilder(name)
         self.problems: list[str] = []
+        self.remarks: list[str] = []
         self.refused: dict[str, str] = {}
         self.unknown: set[Value] = set()
         self.nodes_left = len(self.model.graph.node) + MOST_WRITTEN_OUT
@@ -147,7 +150,8 @@ class Importer:
             raise UnsupportedModel(self._message(), self.refused, self._unknown_inputs())
         built = self.builder.build([v for _, v in outputs], [n for n, _ in outputs])
         problems = misfits(self.declared, {n: v.shape for n, v in outputs})
-        return Imported(built, tuple(map(one_line, problems)), self.beside)
+        told = (*problems, *dict.fromkeys(self.remarks))
+        return Imported(built, tuple(map(one_line, told)), self.beside)
 
     def _outputs(self, scope: NameScope) -> list[tuple[str, Value]]:
         """The model's outputs by name; what is wrong with the others is noted."""
@@ -305,7 +309,7 @@ class Importer:
         """How a node of this type is taken, for all that its type says."""
         if (node.domain, node.op_type) in self.functions:
             return self._define
-        if node.domain in STANDARD and node.op_type in TRANSLATORS:
+        if translator_of(node.domain, node.op_type):
             return self._translate
         if node_key(node) in CONTROL:
             return self._control
@@ -327,11 +331,12 @@ class Importer:
                 return fold_empty(node, inputs, scope.opset, self.allowance)
             return None
         arrays = [v.constant if isinstance(v, Value) else None for v in inputs]
-        if values and not is_numpy(node.op_type, arrays):
+        older = scope.opset < BROADCASTING and translator_of(node.domain, node.op_type) is not None
+        if values and (older or not is_numpy(node.op_type, arrays)):
             if node.op_type in FREE:
                 return None
             found = self._computed(node, inputs, scope)
-            if found is not None:
+            if found is not None or older:
                 return found
         return fold(node, arrays, scope.opset, self.allowance)
 
@@ -339,7 +344,7 @@ class Importer:
         self, node: onnx.NodeProto, inputs: Sequence[Known], scope: NameScope
     ) -> Sequence[Array | None] | None:
         """The outputs of a node on constants, by what it is translated to; None if it is not."""
-        if node.domain not in STANDARD or node.op_type not in TRANSLATORS:
+        if translator_of(node.domain, node.op_type) is None:
             return None
         outer, self.builder = self.builder, GraphBuilder(node.op_type)
         try:
@@ -371,8 +376,10 @@ class Importer:
             allowance=self.allowance,
         )
         attributes = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
+        translator = translator_of(node.domain, node.op_type)
+        assert translator is not None, "nodes come here that have one"
         try:
-            return translate(TRANSLATORS[node.op_type], call, inputs, attributes)
+            return translate(translator, call, inputs, attributes)
         except Rejected as refusal:
             # Definitions cover what is rare: statistics returned, odd attributes.
             if refusal.value is not None or not is_defined(node, scope.opset):

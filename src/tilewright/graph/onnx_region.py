@@ -61,14 +61,25 @@ class Region:
             raise Rejected(f"{name} is not defined")
         return self.importer.value(name, self.scope)
 
+    @property
+    def label(self) -> str:
+        """What messages call the node."""
+        return f"{self.scope.inside}{node_label(self.node)}"
+
+    def note(self, remark: str) -> None:
+        """Have the user told of what may surprise."""
+        self.importer.remarks.append(f"{self.label}: {remark}")
+
     @contextmanager
-    def attempt(self) -> Iterator[None]:
+    def attempt(self, forgotten: list[str] | None = None) -> Iterator[None]:
         """What is noted within is forgotten when the attempt ends in a refusal."""
         importer = self.importer
         noted, refused = len(importer.problems), dict(importer.refused)
         try:
             yield
         except (Rejected, ExprError):
+            if forgotten is not None:
+                forgotten += importer.problems[noted:]
             del importer.problems[noted:]
             importer.refused = refused
             raise
@@ -98,7 +109,7 @@ class Region:
             dict(zip([i.name for i in graph.input], inputs, strict=False)),
             {t.name: t for t in graph.initializer},
             self.scope,
-            f"{self.scope.inside}{node_label(self.node)}: ",
+            f"{self.label}: ",
             self.scope.outermost or self.node,
             capture,
         )

@@ -20,6 +20,9 @@ from tilewright.graph.onnx_ops.call import Known
 
 STANDARD = ("", "ai.onnx")
 
+BLOCKED = "com.microsoft.nchwc"
+"""Convolutions whose weights lie in blocks as wide as the vectors of one machine."""
+
 Nodes: TypeAlias = Iterable[onnx.NodeProto]
 
 
@@ -100,5 +103,10 @@ def node_label(node: onnx.NodeProto) -> str:
 
 def unknown_type(node: onnx.NodeProto) -> str:
     """Why nothing can be done about a node of this type."""
+    if node.domain == BLOCKED:
+        return (
+            "onnxruntime's optimiser wrote it for one kind of CPU; save the model without that: "
+            "ORT_ENABLE_EXTENDED instead of ORT_ENABLE_ALL"
+        )
     known = UNSUPPORTED.get(node.op_type) if node.domain in STANDARD else None
     return known or "unknown operator"

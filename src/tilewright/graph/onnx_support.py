@@ -1,4 +1,4 @@
-"""Which operators of ONNX's default domain are supported, for people to read.
+"""Which operators of ONNX's default domain and of onnxruntime's are supported, for people to read.
 
 operators() -> [Operator("Abs", 1, 24, "kernels", ""), ..., Operator("NonZero", 1, 24, "", "…")]
 """
@@ -12,8 +12,14 @@ from typing import Any
 import onnx.defs
 
 from tilewright.graph.onnx_control import CONTROL
-from tilewright.graph.onnx_file import OLDEST_OPSET
-from tilewright.graph.onnx_ops import LIMITS, TRANSLATORS, UNSUPPORTED
+from tilewright.graph.onnx_ops import (
+    DOMAINS,
+    LIMITS,
+    ONNXRUNTIME,
+    THEIR_LIMITS,
+    TRANSLATORS,
+    UNSUPPORTED,
+)
 
 IMPORT_ONLY = ("Constant", "Shape", "Size")
 
@@ -31,12 +37,16 @@ class Operator:
 
 
 def operators() -> list[Operator]:
-    """Every operator of the default domain, by name."""
+    """Every operator of the default domain, by name; then those of onnxruntime's that we have."""
     versions: defaultdict[str, list[Any]] = defaultdict(list)
     for schema in onnx.defs.get_all_schemas_with_history():
         if schema.domain == "":
             versions[schema.name].append(schema)
-    return [_operator(name, versions[name]) for name in sorted(versions)]
+    standard = [_operator(name, versions[name]) for name in sorted(versions)]
+    return standard + [
+        Operator(f"{ONNXRUNTIME}.{name}", 1, 1, "kernels", THEIR_LIMITS.get(name, ""))
+        for name in sorted(DOMAINS[ONNXRUNTIME])
+    ]
 
 
 def _operator(name: str, schemas: list[Any]) -> Operator:
@@ -46,7 +56,7 @@ def _operator(name: str, schemas: list[Any]) -> Operator:
     how, note = _how(name, newest), LIMITS.get(name, "")
     if not how:
         note = UNSUPPORTED.get(name, "no translator, and ONNX does not define it by others")
-    return Operator(name, max(OLDEST_OPSET, schemas[0].since_version), last, how, note)
+    return Operator(name, schemas[0].since_version, last, how, note)
 
 
 def _how(name: str, schema: Any) -> str:

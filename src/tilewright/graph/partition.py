@@ -23,7 +23,7 @@ from tilewright.expr.serialize import workload_hash
 from tilewright.graph.chaining import Link
 from tilewright.graph.dags import dag_of
 from tilewright.graph.fusion import FusionGroup, fuse
-from tilewright.graph.ir import Branches, Graph, Loop, Node, Value
+from tilewright.graph.ir import Branches, Control, Graph, Loop, Node, Refusal, Value
 from tilewright.graph.ops import short_name
 from tilewright.target import Target
 
@@ -92,7 +92,19 @@ class ChoiceCall:
         return (self.then, self.otherwise)
 
 
-Call: TypeAlias = Subgraph | LoopCall | ChoiceCall
+@dataclass(frozen=True, slots=True, eq=False)
+class RefusalCall:
+    """The end of the run, with a reason."""
+
+    node: Node
+    reason: str
+
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        return ()
+
+
+Call: TypeAlias = Subgraph | LoopCall | ChoiceCall | RefusalCall
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -155,8 +167,8 @@ def all_calls(calls: Sequence[Call]) -> Iterator[Call]:
                 yield from all_calls(region.calls)
 
 
-def control_calls(calls: Sequence[Call]) -> Iterator[LoopCall | ChoiceCall]:
-    """The loops and choices among `calls` and within them, in order."""
+def control_calls(calls: Sequence[Call]) -> Iterator[LoopCall | ChoiceCall | RefusalCall]:
+    """The loops, choices and refusals among `calls` and within them, in order."""
     return (call for call in all_calls(calls) if not isinstance(call, Subgraph))
 
 
@@ -208,8 +220,10 @@ class _Cutter:
         constants = tuple(values[t.name] for t in dag.constants)
         return Subgraph(group.exit.name, key, inputs, constants, group.exit)
 
-    def control(self, node: Node, what: Loop | Branches, times: int) -> LoopCall | ChoiceCall:
+    def control(self, node: Node, what: Control, times: int) -> LoopCall | ChoiceCall | RefusalCall:
         match what:
+            case Refusal(reason=reason):
+                return RefusalCall(node, reason)
             case Branches():
                 then, otherwise = (self.branch(g, node, times) for g in what.bodies)
                 return ChoiceCall(node, then, otherwise)

@@ -101,7 +101,7 @@ class Timing:
     def of_answer(answer: Mapping[str, Any]) -> Timing:
         """What a runner's `result` says. Raises RunError when it is no such message."""
         latencies, spent = answer.get("latencies_s"), answer.get("spent_s")
-        region_s = answer.get("region_s")  # older runners do not say
+        region_s = answer.get("region_s")
         if answer.get("type") != "result":
             raise RunError(f"it is of type {shown(answer.get('type'))}, not 'result'")
         if not isinstance(latencies, list) or not _are(_is_latency, latencies) or not latencies:

@@ -33,15 +33,13 @@ class MarkRule:
     """What a mark is on, where it may stand, and how it is told.
 
     `node` is the node's class; "": lowering acts on the mark, none is left in a nest. `greatest` is
-    its greatest value (None: any). `text` is its remark in a printed nest. `older` is the step that
-    said it in traces of versions that had one for each.
+    its greatest value (None: any). `text` is its remark in a printed nest.
     """
 
     node: str
     place: Place = Place.ANY
     greatest: int | None = None
     text: str = ""
-    older: str = ""
 
     def refusal(self, tensor: Tensor, is_output: bool, value: Extent) -> str:
         """Why what computes `tensor` cannot have the mark; "" where it can."""
@@ -59,15 +57,15 @@ class MarkRule:
 
 MARKS: dict[str, MarkRule] = {
     # Loops inside may be written out as long as that gives at most so many statements.
-    "unroll_step": MarkRule("For", text="unroll to {}", older="pragma"),
+    "unroll_step": MarkRule("For", text="unroll to {}"),
     # Stores pass the caches by: they displace nothing there, and no line is read before it is
     # written; who reads it next finds it in memory only.
-    "streamed": MarkRule("Store", Place.OUTPUT, 1, "past the caches", older="stream"),
+    "streamed": MarkRule("Store", Place.OUTPUT, 1, "past the caches"),
     # A term of the sum that a condition leaves out is a product with a padding zero: it may be
     # multiplied out instead, as if all other factors were finite.
     "padding": MarkRule("Store", greatest=1, text="of padding zeros"),
     # Rows are stored n // 2 elements beyond a multiple of n.
-    "align": MarkRule("", Place.ROWS, 1024, older="storage_align"),
+    "align": MarkRule("", Place.ROWS, 1024),
 }
 
 GREATEST_UNROLL_STEP = 128

@@ -10,7 +10,8 @@ A loop is a loop there, too, and a choice a branch: their counts and conditions 
 memory. Rows of arrays are reached by the number of the step, without copies.
 
 Intermediate values are at fixed offsets in `scratch`; the kernels' own scratch follows the arena.
-Nothing of Python runs between two kernels.
+Nothing of Python runs between two kernels. A network that may refuse to go on has an int64 behind
+them: 0, or the number of the refusal that ended the run.
 
 Beside it stands `@resnet50_timed`, which does the same and takes the time before, between and
 after the actions (a loop is one): `params` points there at one `struct timespec` (two int64: s,
@@ -93,21 +94,33 @@ class Branch:
     otherwise: tuple[Action, ...]
 
 
-Action: TypeAlias = KernelCall | Copy | Repeat | Branch
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """The end of the run, for reason `number`, from 1 on."""
+
+    number: int
+
+
+Action: TypeAlias = KernelCall | Copy | Repeat | Branch | Refuse
 
 
 CLOCK_MONOTONIC = 1
 STAMP_BYTES = 16
 
 
-def entry_ir(name: str, buffers: int, actions: Sequence[Action], workspace: int) -> str:
+def entry_ir(
+    name: str, buffers: int, actions: Sequence[Action], workspace: int, status: int | None = None
+) -> str:
     """The IR of the entry points of a network with `buffers` buffers.
 
-    `workspace` is the offset in scratch where the kernels' own scratch begins.
+    `workspace` is the offset in scratch where the kernels' own scratch begins, `status` that of the
+    number of a refusal, if there may be one.
     """
     lines = []
     for entry, timed in ((timed_entry(name), True), (name, False)):
-        body = _Body()
+        body = _Body(status)
+        if status is not None:
+            body.store(0)
         if timed:
             body.stamp(0)
         for number, action in enumerate(actions, 1):
@@ -132,7 +145,8 @@ class _Body:
     the kernels' `entries`, `loops` that count, `slots` of the arena, the `widest` call's buffers.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, status: int | None) -> None:
+        self.status = status
         self.lines: list[str] = []
         self.names = 0
         self.entries: dict[str, None] = {}
@@ -197,6 +211,16 @@ class _Body:
                 self.repeat(action)
             case Branch():
                 self.branch(action)
+            case Refuse(number):
+                self.store(number)
+                self.lines += ["  ret void", f"after{self.names}:"]
+                self.names += 1
+
+    def store(self, status: int) -> None:
+        """Leave the number of a refusal where the caller reads it."""
+        assert self.status is not None, "the network has a place for it"
+        place = self.new(f"getelementptr i8, ptr %scratch, i64 {self.status}")
+        self.lines.append(f"  store i64 {status}, ptr {place}")
 
     def repeat(self, action: Repeat) -> None:
         """A loop that tests before each step."""

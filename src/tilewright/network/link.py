@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from tilewright.artifact import Array, Artifact, BufferSpec, Launch
+from tilewright.artifact import ALIGNMENT, Array, Artifact, BufferSpec, Launch, aligned
 from tilewright.build import compile_ir
 from tilewright.graph.partition import Partition
 from tilewright.network.entry import entry_ir
@@ -57,13 +57,14 @@ def link(linker: Linker) -> Artifact:
     name = "net_" + re.sub(r"\W", "_", graph.name)
     workspace = linker.plan.arena_bytes
     steps, code = linker.steps(), b""
+    own = max((k.scratch_bytes for k in linker.parts), default=0)
+    status = aligned(workspace + own, ALIGNMENT) if linker.refusals else None
     launches: tuple[Launch, ...] = ()
     if isinstance(linker.target, CpuTarget):
-        ir = entry_ir(name, linker.buffer_count, linker.actions, workspace)
+        ir = entry_ir(name, linker.buffer_count, linker.actions, workspace, status)
         code = compile_ir(ir, linker.target)
     else:
         launches, steps = launches_of(linker.actions, steps, linker.parts, workspace)
-    own = max((k.scratch_bytes for k in linker.parts), default=0)
     outputs = zip(graph.output_names, graph.outputs, strict=True)
     return Artifact(
         entry=name,
@@ -73,7 +74,8 @@ def link(linker: Linker) -> Artifact:
         constants=tuple(c.spec for c in linker.constants),
         outputs=tuple(BufferSpec(n, v.shape, v.dtype) for n, v in outputs),
         packings=tuple(c.packing for c in linker.constants),
-        scratch_bytes=workspace + own,
+        scratch_bytes=workspace + own if status is None else status + ALIGNMENT,
         steps=steps,
         launches=launches,
+        refusals=tuple(linker.refusals),
     )

@@ -4,6 +4,7 @@
     linker.constants    packed constants, each once however many kernels share it
     linker.actions      KernelCall("t0_conv", (InterfaceBuffer(0), Slot(512))), Repeat(…), …
     linker.parts        the kernels that the actions call
+    linker.refusals     why a run may end in an error
 
 Results lie where they are wanted: in the caller's buffer, in a row of the array that a loop stacks,
 in the result that two branches share. What is wanted in several places is copied.
@@ -30,6 +31,7 @@ from tilewright.graph.partition import (
     ChoiceCall,
     LoopCall,
     Partition,
+    RefusalCall,
     Region,
     Subgraph,
     control_calls,
@@ -41,6 +43,7 @@ from tilewright.network.entry import (
     InterfaceBuffer,
     KernelCall,
     Place,
+    Refuse,
     Repeat,
     Row,
     Slot,
@@ -77,6 +80,7 @@ class Linker:
         self.plan = plan_memory(partition, DEVICE_ALIGNMENT if on_device else ALIGNMENT)
         self.constants: list[PackedConstant] = []
         self._packed: dict[tuple[Any, ...], int] = {}
+        self.refusals: list[str] = []
         self._loops = 0
         for call in partition.subgraphs:
             _check(partition, call, kernels)
@@ -164,6 +168,9 @@ class Linker:
                 return (Branch(self.place(call.node.inputs[0]), then, otherwise),)
             case LoopCall():
                 return self._loop(call)
+            case RefusalCall():
+                self.refusals.append(call.reason)
+                return (Refuse(len(self.refusals)),)
 
     def _branch(
         self, call: ChoiceCall, region: Region, results: Sequence[Place]
@@ -236,6 +243,8 @@ class Linker:
                     return NetworkStep(tasks[entry].name, tasks[entry].dag.useful_flops)
                 case Copy():
                     return NetworkStep("copy", 0)
+                case Refuse():
+                    return NetworkStep("error", 0)
                 case Branch(then=then, otherwise=otherwise):
                     sides = [[step(a) for a in side] for side in (then, otherwise)]
                     names = (_listed(side) or "nothing" for side in sides)

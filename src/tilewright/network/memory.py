@@ -22,6 +22,7 @@ from tilewright.graph.partition import (
     ChoiceCall,
     LoopCall,
     Partition,
+    RefusalCall,
     Region,
     Subgraph,
 )
@@ -114,6 +115,9 @@ class _CallNumbers:
                     self.made(call.output)
                 case LoopCall() | ChoiceCall():
                     self.control(call)
+                case RefusalCall():
+                    for value in call.node.outputs:
+                        self.made(value)
             self.now += 1
 
     def control(self, call: LoopCall | ChoiceCall) -> None:

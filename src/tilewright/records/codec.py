@@ -34,14 +34,27 @@ from tilewright.records.rows import (
 )
 
 Columns = dict[str, Any]
-Plain: TypeAlias = Machine | WorkloadRow | RunRow | LoadRow | FactsRow | CeilingsRow | ReuseRow
-"""Rows that are one line of one table, which has their fields as columns."""
+Fact: TypeAlias = RunRow | LoadRow | FactsRow | CeilingsRow
+"""Rows that are one line of the table of facts."""
+Plain: TypeAlias = Machine | WorkloadRow | ReuseRow | Fact
+"""Rows that are one line of one table: that of facts, or one that has their fields as columns."""
 Row = TypeVar("Row", bound=Plain)
+FACTS: dict[type, tuple[str, str]] = {
+    RunRow: ("tuning", "started_at"),
+    LoadRow: ("load", "started_at"),
+    CeilingsRow: ("ceilings", ""),
+}
+"""The kind of a row's fact, and the field that says when it was; "": a machine has one."""
 
 
 def columns_of(row: Plain) -> Columns:
     """The row's line."""
-    return {f.name: _stored(getattr(row, f.name)) for f in fields(row)}
+    if type(row) not in FACTS:
+        return {f.name: _stored(getattr(row, f.name)) for f in fields(row)}
+    kind, moment = FACTS[type(row)]
+    values = {f.name: getattr(row, f.name) for f in fields(row)}
+    machine, at = values.pop("machine"), values.pop(moment, 0.0)
+    return {"machine": machine, "kind": kind, "at": at, "facts": compact(values)}
 
 
 def _stored(value: Any) -> Any:
@@ -51,7 +64,16 @@ def _stored(value: Any) -> Any:
 def row_of(kind: type[Row], columns: Columns) -> Row:
     """Inverse of `columns_of`. Raises BadCellError for what is none of its rows."""
     with _reading(kind, columns):
-        return kind(**{field.name: _read(field, columns[field.name]) for field in fields(kind)})
+        if kind not in FACTS:
+            return kind(**{field.name: _read(field, columns[field.name]) for field in fields(kind)})
+        _, moment = FACTS[kind]
+        values = {**json.loads(columns["facts"]), "machine": columns["machine"]}
+        if moment:
+            values[moment] = columns["at"]
+        named = {field.name: field for field in fields(kind)}
+        if odd := sorted(values.keys() ^ named.keys()):
+            raise RecordsError(f"{', '.join(odd)}: missing, or no part of it")
+        return kind(**{name: checked(named[name], value) for name, value in values.items()})
 
 
 @contextmanager

@@ -15,7 +15,7 @@ import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain, repeat
 from pathlib import Path
@@ -32,7 +32,6 @@ from tilewright.files import database_files
 from tilewright.records.faults import faults_named, sqlite_error_name
 from tilewright.records.schema import foreign
 from tilewright.records.tables import LONGEST_ROW, SCHEMA_KEY, SCHEMA_VERSION, meta, metadata
-from tilewright.records.upgrade import LEAVES_ROOM, upgrade
 
 WRITER_LOCK = 0x74696C65  # any constant that all writers of a PostgreSQL database share
 CONNECT_TIMEOUT_S = 10
@@ -40,6 +39,8 @@ PAGE_BYTES = 16384  # a producer takes some kilobytes: small pages would stay ha
 # Instructions of SQLite's machine, of which it does about 10⁸ a second. A row takes some tens in
 # each of our queries, and some hundred bytes.
 WORK_AT_ONCE, LEAST_WORK, WORK_PER_BYTE, WORK_PER_LINE = 10**6, 10**7, 5, 1000
+READERS = dict.fromkeys("123", "Tilewright 0.1.0")
+"""The versions that read schemas of the past."""
 WAY_OUT = "name a SQLite file, or a URL like postgresql://user@host/database"
 
 
@@ -110,9 +111,8 @@ class RecordStore:
 def connect(target: str | Path, *, create: bool, readonly: bool, timeout_s: float) -> RecordStore:
     """Open a SQLite file (path, sqlite:// URL, ":memory:") or a PostgreSQL URL.
 
-    With `create` an absent file or an empty database gets the schema. One of an older version is
-    brought to this one; opened read-only, a file stays as it is and a copy of it is read. Raises
-    RecordsError, naming the database and the way out, for what is no database of ours.
+    With `create` an absent file or an empty database gets the schema. Raises RecordsError, naming
+    the database and the way out, for what is no database of this version's.
     """
     url = _url(target)
     name = url.database if url.drivername == "sqlite" else url.render_as_string(hide_password=True)
@@ -267,7 +267,7 @@ def _checked(store: RecordStore, create: bool) -> RecordStore:
             f"records database {store.name} is empty: tune into it or import records first"
         )
     if store.readonly:
-        return store if found == SCHEMA_VERSION else _upgraded_copy(store, found or SCHEMA_VERSION)
+        return store
     if store.path is not None:
         _use_write_ahead_log(store)
     version = {"key": SCHEMA_KEY, "value": str(SCHEMA_VERSION)}
@@ -276,59 +276,38 @@ def _checked(store: RecordStore, create: bool) -> RecordStore:
         if found is None:
             metadata.create_all(connection)
             connection.execute(meta.insert(), version)
-        elif found < SCHEMA_VERSION:
-            upgrade(connection, found)
         # Only a write shows that we may write: now rather than after minutes of tuning.
         connection.execute(update(meta).where(meta.c.key == SCHEMA_KEY).values(version))
-    if found in LEAVES_ROOM:
-        store.give_back()
     return store
-
-
-def _upgraded_copy(store: RecordStore, found: int) -> RecordStore:
-    """An older database opened read-only, as a copy in memory that is of today's schema."""
-    if store.dialect != "sqlite":
-        raise RecordsError(
-            f"records database {store.name} has schema {found}, this Tilewright {SCHEMA_VERSION}: "
-            "tune into it, or open it for writing once, to bring it up to date"
-        )
-    copy = _sqlite(":memory:", create=True, readonly=False, timeout_s=store.timeout_s)
-    with faults_named(store.name):
-        with store.engine.connect() as source, copy.engine.connect() as target:
-            old, new = source.connection.driver_connection, target.connection.driver_connection
-            assert isinstance(old, sqlite3.Connection) and isinstance(new, sqlite3.Connection)
-            old.backup(new)
-        with copy.engine.begin() as connection:
-            upgrade(connection, found)
-    store.engine.dispose()
-    return replace(copy, name=store.name, readonly=True)
 
 
 def _schema_version(connection: Connection, store: RecordStore) -> int | None:
     """The version found; None in an empty database; RecordsError if it is not one of ours."""
     tables = inspect(connection).get_table_names()
-    part = foreign(connection) if store.dialect == "sqlite" else None
+    is_file = store.dialect == "sqlite"
+    part = foreign(connection) if is_file else None
     if not tables and part is None:
         return None
+    text = None
+    if meta.name in tables and not (is_file and foreign(connection, meta.name)):
+        query = select(meta.c.value).where(meta.c.key == SCHEMA_KEY)
+        text = connection.execute(query).scalar_one_or_none()
+    if text is not None and text.isdecimal() and text != str(SCHEMA_VERSION):
+        reader = READERS.get(text, "the Tilewright that wrote it (or a newer one)")
+        raise RecordsError(
+            f"records database {store.name} has schema {text}, this Tilewright reads schema "
+            f"{SCHEMA_VERSION}: use {reader} to `export` it, then import that, or name another "
+            "database"
+        )
     if part is not None and (meta.name in tables or not tables):
         raise RecordsError(
             f"records database {store.name} belongs to another program, or was changed by one (it "
             f"has {part}): name another file, or import an export into a new one"
         )
-    text = None
-    if meta.name in tables:
-        query = select(meta.c.value).where(meta.c.key == SCHEMA_KEY)
-        text = connection.execute(query).scalar_one_or_none()
     if text is None or not text.isdecimal():
         raise RecordsError(
             f"records database {store.name} belongs to another program (its tables: "
             f"{', '.join(sorted(tables)[:5])}): name an empty or new one"
-        )
-    if not 1 <= int(text) <= SCHEMA_VERSION:
-        raise RecordsError(
-            f"records database {store.name} has schema {text}, this Tilewright reads up to schema "
-            f"{SCHEMA_VERSION}: use the Tilewright that wrote it (or a newer one) to export it, "
-            "then import that, or name another database"
         )
     return int(text)
 

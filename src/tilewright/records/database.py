@@ -18,15 +18,14 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from types import TracebackType
 
 from sqlalchemy import ColumnElement, Connection, Table, delete, insert, select, update
-from sqlalchemy.exc import IntegrityError
 
 from tilewright.errors import InputError, RecordsError
 from tilewright.files import database_files, refuse_output
@@ -47,17 +46,14 @@ from tilewright.records.rows import (
     check_latencies,
 )
 from tilewright.records.tables import (
-    ceilings,
     facts,
     insert_new,
-    loads,
     machines,
     model_files,
     model_tasks,
     models,
     producers,
     reuses,
-    runs,
     trials,
     workloads,
 )
@@ -65,11 +61,8 @@ from tilewright.records.tables import (
 TABLES: dict[type, Table] = {
     Machine: machines,
     WorkloadRow: workloads,
-    RunRow: runs,
-    LoadRow: loads,
-    FactsRow: facts,
-    CeilingsRow: ceilings,
     ReuseRow: reuses,
+    **dict.fromkeys((RunRow, LoadRow, FactsRow, CeilingsRow), facts),
 }
 COUNTED = {Machine: "machines", WorkloadRow: "workloads", RunRow: "runs"}
 """What an import tells of."""
@@ -142,17 +135,6 @@ class Database(Reader):
             result = connection.execute(statement, [codec.trial_columns(trial) for trial in batch])
             ids = {tuple(found): int(id_) for id_, *found in result}
         return [ids.pop((t.workload_hash, t.machine, t.gene.hash), None) for t in batch]
-
-    def rewrite(self, genes: Mapping[int, Gene]) -> None:
-        """Give trials, by id, other genes for the same programs. One that is recorded under its new
-        gene as well stays as it is.
-        """
-        with self._store.write() as connection:
-            self._add_producers(connection, genes.values())
-            for trial_id, gene in genes.items():
-                with suppress(IntegrityError), connection.begin_nested():
-                    columns = codec.gene_columns(gene)
-                    connection.execute(update(trials).where(trials.c.id == trial_id), columns)
 
     def confirm(self, trial_id: int, latencies_s: Sequence[float]) -> None:
         """Keep the latencies of a confirmation in fresh processes; they decide `best` from now on.
@@ -345,11 +327,10 @@ class Database(Reader):
         batch.clear()
 
     def _put_model(self, connection: Connection, model: ModelRow) -> None:
-        """Write a model in place of what is stored of it, under whatever key."""
-        keys = queries.model_keys(connection, model.hash)
+        """Write a model in place of what is stored of it."""
         for table in (model_files, model_tasks):
-            connection.execute(delete(table).where(table.c.model_hash.in_(keys)))
-        connection.execute(delete(models).where(models.c.hash.in_(keys)))
+            connection.execute(delete(table).where(table.c.model_hash == model.hash))
+        connection.execute(delete(models).where(models.c.hash == model.hash))
         head, tasks, files = codec.model_columns(model)
         for table, lines in ((models, [head]), (model_tasks, tasks), (model_files, files)):
             if lines:

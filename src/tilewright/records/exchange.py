@@ -6,7 +6,7 @@
 
 A line names only lines before it. Row ids stay behind: a trial is known by its workload, machine
 and gene, whose texts are its fields `producer` and `decisions`. Plans of reuse, which name trials
-by id, stay behind as well. A file whose name ends in .gz is compressed. Version 1 is read, too.
+by id, stay behind as well. A file whose name ends in .gz is compressed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,6 @@ from tilewright.records.rows import (
     WorkloadRow,
 )
 from tilewright.records.tables import LONGEST_ROW
-from tilewright.records.upgrade import gene_of_trace
 from tilewright.text import one_line, size
 
 FORMAT = "tilewright-records"
@@ -58,8 +57,6 @@ RECORDS: dict[str, type[Item]] = {
     "ceilings": CeilingsRow,
     "trial": Trial,
 }
-ADDED = {"region_s", "path", "between_bytes"}  # fields that older exports lack
-OLDER = {"trace_hash", "sketch_key", "row"}  # fields of trials in version 1, which need none
 _RECORD_OF = {type_: record for record, type_ in RECORDS.items()}
 
 
@@ -102,19 +99,15 @@ def read_items(file: Path, check: Callable[[Item], None] = lambda _: None) -> It
         if file.exists() and not file.is_file():
             raise RecordsError("it is no regular file")
         with _open(file, "r", compressed=file.suffix == ".gz") as stream:
-            version = _version(stream.readline(LONGEST_LINE))
+            _check_version(stream.readline(LONGEST_LINE))
             number = 1
             while line := stream.readline(LONGEST_LINE):
                 number += 1
                 if len(line) == LONGEST_LINE:
                     raise RecordsError(f"it has {size(LONGEST_LINE)} or more, and no program has")
-                values = json.loads(line)
-                if version < VERSION:
-                    values = _modern(values)
-                if values is not None:
-                    item = _from_dict(values)
-                    check(item)
-                    yield item
+                item = _from_dict(json.loads(line))
+                check(item)
+                yield item
     except (
         ValueError,
         RecursionError,
@@ -155,8 +148,8 @@ def _line(value: dict[str, Any]) -> str:
     return compact(value) + "\n"
 
 
-def _version(line: str) -> int:
-    """The version that a header tells. Raises RecordsError for one that is not read."""
+def _check_version(line: str) -> None:
+    """Raise RecordsError for a header of a version that is not read."""
     try:
         header = json.loads(line)
     except ValueError:
@@ -164,24 +157,11 @@ def _version(line: str) -> int:
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise RecordsError("it is not an export of Tilewright records")
     version = header.get("version")
-    if type(version) is not int or not 1 <= version <= VERSION:
+    if type(version) is not int or version != VERSION:
         raise RecordsError(
             f"it has format version {version}, this Tilewright reads {VERSION}: use "
             "the Tilewright that wrote it, or a newer one"
         )
-    return version
-
-
-def _modern(values: Any) -> Any:
-    """A line of version 1 as today's; None for what is kept no longer (printed programs)."""
-    match values:
-        case {"record": "source"}:
-            return None
-        case {"record": "trial", "trace": str() as trace}:
-            gene = gene_of_trace(trace)
-            kept = {k: v for k, v in values.items() if k not in OLDER and k != "trace"}
-            return kept | {"producer": gene.producer, "decisions": gene.decisions}
-    return values
 
 
 def _to_dict(item: Item) -> dict[str, Any]:
@@ -205,8 +185,6 @@ def _from_dict(values: object) -> Item:
         values = {**values, "gene": gene}
     for field in fields(type_):
         if field.name == "id":
-            continue
-        if field.name in ADDED and field.name not in values:
             continue
         if field.name not in values:
             raise RecordsError(f"{field.name!r} is missing")

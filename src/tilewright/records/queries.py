@@ -101,26 +101,15 @@ def known(connection: Connection, column: Column[Any], values: Collection[Any]) 
 
 def models(connection: Connection) -> list[ModelRow]:
     """All models, by name, their tasks in order."""
-    return list(_models_by_key(connection).values())
-
-
-def model_keys(connection: Connection, model_hash: str) -> list[str]:
-    """The keys under which a model is stored: its hash, or its name in an older database."""
-    return [key for key, m in _models_by_key(connection).items() if m.hash == model_hash]
-
-
-def _models_by_key(connection: Connection) -> dict[str, ModelRow]:
     tasks: dict[str, list[tuple[str, int]]] = {}
     for row in connection.execute(select(model_tasks).order_by(model_tasks.c.position)):
         tasks.setdefault(row.model_hash, []).append((row.workload_hash, row.weight))
     paths = {row["model_hash"]: row["path"] for row in whole(connection, model_files)}
     heads = connection.execute(select(model_heads).order_by(model_heads.c.name, model_heads.c.hash))
-    return {
-        row.hash: codec.model_of(
-            row.hash, row.name, tasks.get(row.hash, []), paths.get(row.hash, "")
-        )
+    return [
+        codec.model_of(row.hash, row.name, tasks.get(row.hash, []), paths.get(row.hash, ""))
         for row in heads
-    }
+    ]
 
 
 def rounds(connection: Connection, machine: str, workload_hash: str | None) -> list[Round]:

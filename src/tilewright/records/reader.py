@@ -10,7 +10,7 @@ from hashlib import sha256
 from itertools import takewhile
 from typing import Any
 
-from sqlalchemy import Select, Table, select
+from sqlalchemy import Select, select
 
 from tilewright.errors import RecordsError
 from tilewright.gene import Gene, compact
@@ -29,16 +29,7 @@ from tilewright.records.rows import (
     Trial,
     WorkloadRow,
 )
-from tilewright.records.tables import (
-    ceilings,
-    facts,
-    loads,
-    machines,
-    reuses,
-    runs,
-    trials,
-    workloads,
-)
+from tilewright.records.tables import facts, machines, reuses, trials, workloads
 
 PAGE = 1000  # rows read or looked up at once
 
@@ -82,19 +73,19 @@ class Reader:
 
     def runs(self) -> list[RunRow]:
         """All tuning runs, by machine and start."""
-        return self._whole(RunRow, runs)
+        return self._known(RunRow)
 
     def loads(self) -> list[LoadRow]:
         """Of the runs whose machine was busy, by machine and start."""
-        return self._whole(LoadRow, loads)
+        return self._known(LoadRow)
 
     def facts(self, kind: str) -> list[FactsRow]:
         """All facts of a kind, by machine and time."""
-        return [row for row in self._whole(FactsRow, facts) if row.kind == kind]
+        return self._known(FactsRow, kind)
 
     def ceilings(self) -> list[CeilingsRow]:
         """What is known of machines' limits, by machine."""
-        return self._whole(CeilingsRow, ceilings)
+        return self._known(CeilingsRow)
 
     def plan(self, machine: str, plan: str, seed: int) -> list[ReuseRow]:
         """The steps of a plan in order; none where it is not known."""
@@ -172,13 +163,6 @@ class Reader:
             )
         return found
 
-    def undecided(self, workload_hash: str) -> dict[int, Gene]:
-        """The genes without decisions of a task's trials, by id."""
-        query = queries.WHOLE_TRIALS.where(
-            trials.c.workload_hash == workload_hash, trials.c.decisions == "{}"
-        )
-        return {trial.id or 0: trial.gene for trial in self._trials(query)}
-
     def measured(self, machine: str) -> set[str]:
         """The hashes of the workloads that have trials of a machine."""
         query = select(trials.c.workload_hash).where(trials.c.machine == machine).distinct()
@@ -233,9 +217,11 @@ class Reader:
         yield from beside
         yield from takewhile(lambda trial: (trial.id or 0) <= last, self.trials())
 
-    def _whole(self, kind: type[codec.Row], table: Table) -> list[codec.Row]:
-        """All rows of a table, in the order of its key."""
-        return self._rows(kind, select(table).order_by(*table.primary_key))
+    def _known(self, kind: type[codec.Row], of: str = "") -> list[codec.Row]:
+        """All facts that are such rows (`of` a kind), in the order of their key."""
+        wanted = of or codec.FACTS[kind][0]
+        query = select(facts).where(facts.c.kind == wanted)
+        return self._rows(kind, query.order_by(*facts.primary_key))
 
     def _rows(self, kind: type[codec.Row], query: Select[Any]) -> list[codec.Row]:
         with self._store.read() as connection:

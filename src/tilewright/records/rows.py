@@ -29,7 +29,7 @@ DEFAULT = "default"  # origin of a default program's trial
 @dataclass(frozen=True, slots=True)
 class WorkloadRow:
     """A task's math. `dag` is JSON text; `structure_hash` ignores shapes, `extents` are those;
-    `between_bytes` is its setting (`tilewright.setting`), None where an older record has none.
+    `between_bytes` is its setting (`tilewright.setting`).
     """
 
     hash: str
@@ -38,11 +38,11 @@ class WorkloadRow:
     structure_hash: str
     extents: tuple[int, ...]
     flops: int
-    between_bytes: int | None = None
+    between_bytes: int = 0
 
     def __post_init__(self) -> None:
         """Raises RecordsError for numbers that are none, or fit no database."""
-        for what, number in (("flops", self.flops), ("between_bytes", self.between_bytes or 0)):
+        for what, number in (("flops", self.flops), ("between_bytes", self.between_bytes)):
             if not 0 <= number <= INT64_MAX:
                 raise RecordsError(
                     f"workload {self.name}: {what} must be from 0 to {INT64_MAX}, not {number}"
@@ -147,8 +147,7 @@ class ModelRow:
     """A network as its tasks, in order of first use.
 
     `hash` is what it is known by: two files of one name are two models. Its name and its file (as
-    it was given, "" where there is none) are for people. Older versions knew a model by its name
-    alone; such a row becomes one that is known by its content.
+    it was given, "" where there is none) are for people.
     """
 
     hash: str
@@ -156,19 +155,11 @@ class ModelRow:
     tasks: tuple[ModelTask, ...]
     path: str = ""
 
-    def __post_init__(self) -> None:
-        if self.hash == self.name:
-            object.__setattr__(self, "hash", _content_hash(self.tasks))
-
     @staticmethod
     def of(name: str, tasks: tuple[ModelTask, ...], path: str = "") -> ModelRow:
         """Known by its content: its tasks, in their order, and how often each is run."""
-        return ModelRow(_content_hash(tasks), name, tasks, path)
-
-
-def _content_hash(tasks: Sequence[ModelTask]) -> str:
-    content = compact([[t.workload_hash, t.weight] for t in tasks])
-    return sha256(content.encode()).hexdigest()
+        content = compact([[t.workload_hash, t.weight] for t in tasks])
+        return ModelRow(sha256(content.encode()).hexdigest(), name, tasks, path)
 
 
 def told_apart(models: Sequence[ModelRow]) -> list[ModelRow]:

@@ -4,8 +4,8 @@
 
 A database is a program: a table may be a view without end, columns and indexes may be computed,
 triggers run at every write. So each part of the file's schema must be one that `tables.py` makes,
-or made in a schema that `upgrade.py` accepts. What is compared is the text of each column and
-constraint, so that checks, defaults and collations count.
+or SQLite by itself. What is compared is the text of each column and constraint, so that checks,
+defaults and collations count.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from sqlalchemy.dialects import sqlite
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 from tilewright.records.tables import metadata
-from tilewright.records.upgrade import OLDER_PARTS
 from tilewright.text import one_line
 
 OWN_TABLES = {  # SQLite's, which it makes by itself or for ANALYZE
@@ -32,10 +31,12 @@ QUOTED = re.compile(r'"([a-z_]\w*)"')
 TABLE = re.compile(r"create table (\w+)\((.*)\)")
 
 
-def foreign(connection: Connection) -> str | None:
-    """The first part of the file's schema that is none of ours, as users know it."""
+def foreign(connection: Connection, of: str | None = None) -> str | None:
+    """The first part of the schema (`of` one table) that is none of ours, as users know it."""
     query = "SELECT type, name, tbl_name, sql FROM sqlite_master"
     for kind, name, table, text in connection.exec_driver_sql(query):
+        if of is not None and of not in (name, table):
+            continue
         if (part := _foreign_part(kind, name, table, text)) is not None:
             return one_line(part, 100)
     return None
@@ -66,8 +67,8 @@ def _known() -> tuple[dict[str, frozenset[str]], frozenset[str]]:
         assert made is not None
         tables[name] = frozenset(_parts(made[2]))
         indexes += [_plain(str(CreateIndex(i).compile(dialect=dialect))) for i in table.indexes]
-    for name, parts in (*OLDER_PARTS.items(), *OWN_TABLES.items()):
-        tables[name] = tables.get(name, frozenset()) | frozenset(map(_plain, parts))
+    for name, parts in OWN_TABLES.items():
+        tables[name] = frozenset(map(_plain, parts))
     return tables, frozenset(indexes)
 
 

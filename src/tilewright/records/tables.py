@@ -2,13 +2,14 @@
 
     machines <── trials ──> workloads <── model_tasks ──> models <── model_files
         ▲          └──> producers
-        └── runs, loads, facts, ceilings; reuses ──> workloads
+        └── facts; reuses ──> workloads
 
 A trial's gene is its producer, a text of some kilobytes that hundreds of trials share, and its
 decisions. Lists and decisions are JSON text. UNIQUE (workload, machine, gene) is what makes
 resuming and merging idempotent.
 
-The version changes with the tables; `upgrade.py` brings older databases to it.
+`facts` are what else is known of a machine: runs of the tuner, how busy it was, what it can do at
+best. The version changes with the tables; a database of another one is refused.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from tilewright.records.faults import BadCellError
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 SCHEMA_KEY = "schema_version"
 LONGEST_ROW = 1 << 25
 """Bytes of a row, in a file and in an export; the text of a large program takes some kilobytes."""
@@ -166,7 +167,7 @@ workloads = Table(
     _column("extents", Words, nullable=False),
     _column("flops", Whole, nullable=False),
     _column("dag", Words, nullable=False),
-    _column("between_bytes", Whole),
+    _column("between_bytes", Whole, nullable=False),
 )
 
 producers = Table(
@@ -229,29 +230,6 @@ model_tasks = Table(
     _column("weight", Whole, nullable=False),
 )
 
-runs = Table(
-    "runs",
-    metadata,
-    _column("machine", Words, ForeignKey("machines.fingerprint"), primary_key=True),
-    _column("started_at", Number, primary_key=True),
-    _column("seed", Whole, nullable=False),
-    _column("strategy", Words, nullable=False),
-    _column("seconds", Number, nullable=False),
-    _column("search_s", Number, nullable=False),
-    _column("train_s", Number, nullable=False),
-    _column("build_s", Number, nullable=False),
-    _column("run_s", Number, nullable=False),
-    _column("other_s", Number, nullable=False),
-)
-
-loads = Table(
-    "loads",
-    metadata,
-    _column("machine", Words, ForeignKey("machines.fingerprint"), primary_key=True),
-    _column("started_at", Number, primary_key=True),
-    _column("reason", FreeText, nullable=False),
-)
-
 facts = Table(
     "facts",
     metadata,
@@ -275,14 +253,4 @@ reuses = Table(
     _column("seconds", Number, nullable=False),
     _column("trials", Words, nullable=False),
     _column("begun_at", Number, nullable=False),
-)
-
-ceilings = Table(
-    "ceilings",
-    metadata,
-    _column("machine", Words, ForeignKey("machines.fingerprint"), primary_key=True),
-    _column("flops_per_s", Number, nullable=False),
-    _column("sizes_bytes", Words, nullable=False),
-    _column("bytes_per_s", Words, nullable=False),
-    _column("measured_at", Number, nullable=False),
 )

@@ -25,6 +25,7 @@ ORIGINS = {
 
 RULES = {
     "winograd": "Winograd's form",
+    "form": "each term visited once",
     "unroll_constant_tensor": "products with tables written out",
     "skip_zeros": "inserted zeros left out",
     "reduction_factorisation": "sums split into partial sums",

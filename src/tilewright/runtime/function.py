@@ -33,7 +33,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilewright.artifact import ALIGNMENT, Array, Artifact, NetworkStep
-from tilewright.errors import InputError
+from tilewright.errors import InputError, RunError
 from tilewright.runtime.buffers import BYTE, address, aligned_empty, is_aligned
 from tilewright.runtime.constants import ConstantPool, Constants, pack, pack_given
 from tilewright.runtime.cpu import LoadedKernel, NativeCode, pointer_array
@@ -73,6 +73,13 @@ class _CallFrame:
         self.scratch_address = address(self.scratch)
         self.staged: dict[str, Array] = {}
 
+    def refusal(self, artifact: Artifact) -> str:
+        """Why the last run ended early; "" if it did not."""
+        if not artifact.refusals:
+            return ""
+        number = self.scratch[artifact.status_offset :][:8].view(np.int64).item()
+        return artifact.refusals[number - 1] if number else ""
+
     def stage(self, parameter: Parameter, array: Array) -> Array:
         """A copy where kernels may read it, in memory that is kept for this input."""
         if parameter.name not in self.staged:
@@ -105,6 +112,7 @@ class CompiledFunction(ArrayFunction):
         self._parts = tuple(parts)
         self._code = LoadedKernel(artifact, parts) if code is None else code
         self._results = tuple(ResultMemory(p.shape, p.dtype, p.slot) for p in self._outputs)
+        self._quick = QUICK and not artifact.refusals
         self._cores = Target.parse(artifact.target).cores
         self._threads = self._cores
         self._constants = constants if artifact.constants else pack(artifact, {})
@@ -151,12 +159,13 @@ class CompiledFunction(ArrayFunction):
         call may use their memory. If an input is a tensor of PyTorch's, they are tensors of such
         memory. `out`, if given, holds one contiguous 64-byte-aligned array for each output; they
         are filled and returned. Raises InputError for a wrong number of arrays, a name that is
-        missing or unknown, a wrong shape or dtype.
+        missing or unknown, a wrong shape or dtype, RunError where a model takes a branch that could
+        not be compiled.
         """
         if named:
             inputs = tuple(with_named(self._inputs, inputs, named))
         frames = self._frames
-        if out is None and QUICK:
+        if out is None and self._quick:
             frame = self._frame(frames)
             call = frame.call
             answer = call.run(*inputs)
@@ -172,6 +181,7 @@ class CompiledFunction(ArrayFunction):
         frame = self._frame(frames)
         self._bind(frame, arrays, outputs)
         self._code(frame.pointers_address, frame.scratch_address, self._threads)
+        self._check(frame)
         frames.append(frame)
         return alike(inputs, outputs) if out is None else outputs
 
@@ -192,7 +202,14 @@ class CompiledFunction(ArrayFunction):
         addresses = (frame.pointers_address, frame.scratch_address)
         seconds = self._code.bench(*addresses, count, threads=self._threads)
         del kept  # in use until here
+        self._check(frame)
         return seconds
+
+    def _check(self, frame: _CallFrame) -> None:
+        """Raise RunError when the last run refused to go on."""
+        refusal = frame.refusal(self.artifact)
+        if refusal:
+            raise RunError(refusal)
 
     def profile(self, inputs: Mapping[str, Any] | Sequence[Any], runs: int = 20) -> Profile:
         """Run `runs` times on the same arrays, timing every kernel natively within the run; see
@@ -210,6 +227,7 @@ class CompiledFunction(ArrayFunction):
             return self._code.steps(*addresses, threads=self._threads)
 
         plain()
+        self._check(frame)
         steps = self.artifact.steps or (NetworkStep(self.artifact.entry, 0),)
         found = profile(steps, timed, plain, runs)
         del kept  # in use until here

@@ -344,6 +344,7 @@ class Parallel(Step):
     """Run the `count` outermost loops of a root stage as one parallel region (0: none)."""
 
     name: ClassVar[str] = "parallel"
+    suits_forms: ClassVar[bool] = True
     stage: str
     count: Extent
 

@@ -56,9 +56,10 @@ from tilewright.nest.nodes import (
 )
 from tilewright.nest.operations import operations
 from tilewright.schedule.bounds import Bounds, infer_bounds, loop_ranges, loop_var
+from tilewright.schedule.forms import FORMS, Place
 from tilewright.schedule.layout import Layout
 from tilewright.schedule.stage_steps import neutral
-from tilewright.schedule.state import Mapped, SplitRelation, Stage, State
+from tilewright.schedule.state import InForm, Mapped, SplitRelation, Stage, State
 from tilewright.schedule.step import extent_int
 
 
@@ -153,6 +154,8 @@ class _Lowering:
     def nest(self, stage: Stage) -> Node:
         """The loops of a stage with everything attached inside."""
         loops = self.loops(stage)
+        if stage.form is not None:
+            return self.formed(stage, stage.form, loops)
         moving = [i for i, loop in enumerate(loops) if loop.reduce and loop.extent != 1]
         first_reduce = moving[0] if moving else None
         body = self.store(stage, accumulate=first_reduce is not None)
@@ -162,6 +165,22 @@ class _Lowering:
             body = self.loop(stage, loops, i, body)
             if i == first_reduce:
                 body = seq(self.init(stage, loops, i), body)
+        return body
+
+    def formed(self, stage: Stage, form: InForm, loops: list[_StageLoop]) -> Node:
+        """A stage in its form, inside of the loops that stand around it."""
+        found = FORMS[form.name].match(stage.compute)
+        if found is None:
+            raise ScheduleError(f"{stage.name} is {form.name} no more after what was inlined")
+        place = Place(
+            self.storage(stage.tensor),
+            stage.compute.axes,
+            lambda e, at: self.lowered(stage, substitute(e, dict(at))),
+            form.lanes,
+        )
+        body = found.nest(place)
+        for i in reversed(range(form.around)):
+            body = self.loop(stage, loops, i, body)
         return body
 
     def loop(self, stage: Stage, loops: list[_StageLoop], i: int, body: Node) -> Node:

@@ -66,6 +66,17 @@ class Mapped:
     maps: tuple[LinearMap, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class InForm:
+    """A form (`schedule/forms`) by its name, the lanes of its vectors, and how many of the stage's
+    leading loops stand around it.
+    """
+
+    name: str
+    lanes: int
+    around: int
+
+
 @dataclass(slots=True)
 class Stage:
     """One computed tensor under transformation.
@@ -73,7 +84,8 @@ class Stage:
     `groups` are the tile levels, outermost first, each a list of leaves. `attach` None means at
     the root. `parallel` is how many of the outermost leaves run as one parallel region.
     `packed` names constants stored in the order of this stage's loops. `scope` says which threads
-    of a GPU see the tensor where it is attached. `marks` are those of `nest.marks`.
+    of a GPU see the tensor where it is attached. `marks` are those of `nest.marks`. One in a `form`
+    has no loops to change but the leading ones that stand around it.
     """
 
     tensor: Tensor
@@ -86,6 +98,7 @@ class Stage:
     packed: tuple[str, ...] = ()
     scope: Scope = Scope.LOCAL
     marks: dict[str, Extent] = field(default_factory=dict)
+    form: InForm | None = None
 
     @property
     def name(self) -> str:
@@ -193,6 +206,13 @@ class State:
             raise ScheduleError(
                 f"{step.name}: {self.templated.template.name} has no loops to change"
             )
+        for name in (getattr(step, "stage", None), getattr(step, "target", None)):
+            stage = self.stages.get(name) if name is not None else None
+            if stage is not None and stage.form is not None and not step.suits_forms:
+                raise ScheduleError(
+                    f"{step.name}: {name} is computed as {stage.form.name}; it has no loops to "
+                    "change"
+                )
         step.apply(self)
         self.trace.append(step)
         return self

@@ -16,9 +16,10 @@ from tilewright.schedule.state import State
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Base of all steps."""
+    """Base of all steps. `suits_forms`: it may be applied to a stage that has a form."""
 
     name: ClassVar[str]
+    suits_forms: ClassVar[bool] = False
 
     def apply(self, state: State) -> None:
         """Rewrite `state`; raises ScheduleError when the step is illegal there."""

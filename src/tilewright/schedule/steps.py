@@ -17,6 +17,7 @@ one line here.
     Winograd("C", ("h", "w"), 4)  C = sum_{r,s,c}  ->  C.data, C.products, C.inverse; C = a copy
     OnlineSoftmax("C", 64)        C = sum_k p * v  ->  in chunks of 64, each with its own maximum
     SkipZeros("C")                C = sum_k select(k % 2 == 0, ..)  ->  C = sum_{k.q} ..   k = 2*k.q
+    UseForm("C", "running", 16)   C = sum_k select(k <= i, a, 0)  ->  one sum that runs along i
     UseTemplate("matmul.…", (128, …))            everything is computed by a template
 
 A fetch that the threads of a block share out is made of these:
@@ -26,6 +27,7 @@ A fetch that the threads of a block share out is made of these:
     Annotate("A.C", "d0@d1.1", "thread.x")   Annotate("A.C", "d0@d1.2", "vector")
 """
 
+from tilewright.schedule.form_step import UseForm
 from tilewright.schedule.loop_steps import (
     Annotate,
     ComputeAt,
@@ -75,6 +77,7 @@ __all__ = [
     "Split",
     "Step",
     "StoreAt",
+    "UseForm",
     "UseTemplate",
     "Winograd",
     "extent_int",
@@ -85,6 +88,6 @@ STEPS: dict[str, type[Step]] = {
     for cls in (
         Split, FollowSplit, FollowFusedSplit, Fuse, Reorder, ComputeAt, StoreAt,
         ComputeRoot, ComputeInline, CacheWrite, CacheRead, RFactor, SkipZeros, Winograd,
-        OnlineSoftmax, Annotate, Parallel, SetScope, Mark, LayoutRewrite, UseTemplate,
+        OnlineSoftmax, Annotate, Parallel, SetScope, Mark, LayoutRewrite, UseForm, UseTemplate,
     )
 }  # fmt: skip

@@ -18,7 +18,6 @@ from typing import Any
 from tilewright.errors import ScheduleError
 from tilewright.expr.nodes import Binary, Const, Extent, Operand, Var
 from tilewright.gene import GREATEST_NUMBER, Gene, compact, parsed
-from tilewright.nest.marks import MARKS
 from tilewright.schedule.steps import STEPS, Step
 
 EXTENT_OPS: dict[str, Callable[[Any, Any], Any]] = {
@@ -26,8 +25,6 @@ EXTENT_OPS: dict[str, Callable[[Any, Any], Any]] = {
     "mul": operator.mul,
     "floordiv": operator.floordiv,
 }
-OLDER = {rule.older: name for name, rule in MARKS.items() if rule.older}
-"""What the steps of earlier versions that said one mark each are called now."""
 
 # ---- genes ------------------------------------------------------------------------------------
 
@@ -110,20 +107,7 @@ def read_steps(rows: Any, values: Mapping[str, Extent]) -> list[Step]:
         raise ScheduleError(f"a step is nested too deeply: {error}") from error
 
 
-def _current(row: Any) -> Any:
-    """A row as it is written now: earlier versions had more steps for annotations."""
-    match row:
-        case [("pragma" | "stream") as name, stage, value]:
-            return ["mark", stage, OLDER[name], value]
-        case ["bind", stage, leaf, worker]:
-            return ["annotate", stage, leaf, worker]
-        case ["storage_align", stage, _, int() as unit, half] if half == unit // 2:
-            return ["mark", stage, OLDER["storage_align"], unit]
-    return row
-
-
 def _step(row: Any, number: int, values: Mapping[str, Extent]) -> Step:
-    row = _current(row)
     match row:
         case [str() as name, *given] if name in STEPS:
             cls = STEPS[name]

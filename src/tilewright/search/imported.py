@@ -17,7 +17,8 @@ from tilewright.records.exchange import Item
 from tilewright.records.rows import Trial, WorkloadRow
 from tilewright.schedule.state import State
 from tilewright.schedule.trace import steps_of
-from tilewright.search.tasks import recorded_setting, task_hash
+from tilewright.search.tasks import task_hash
+from tilewright.setting import Setting
 
 
 class ImportCheck:
@@ -42,7 +43,7 @@ class ImportCheck:
             computation = workload_hash(dag)
         except TilewrightError as error:
             raise RecordsError(f"workload {row.name}: {error}") from error
-        if row.hash != task_hash(computation, recorded_setting(row, dag)):
+        if row.hash != task_hash(computation, Setting(row.between_bytes)):
             raise RecordsError(
                 f"workload {row.name}: its DAG's hash is {computation}, not {row.hash}"
             )

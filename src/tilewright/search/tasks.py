@@ -38,7 +38,7 @@ from tilewright.search.offered import PARTS, Offered, of_template
 from tilewright.search.strategies import Maker, Strategy
 from tilewright.search.task_scheduler import TaskInfo
 from tilewright.search.training_set import TrainingSet
-from tilewright.setting import ALONE, AMONG_OTHERS, Setting
+from tilewright.setting import ALONE, Setting
 from tilewright.space.derivation import Rule
 from tilewright.space.space import Space
 from tilewright.target import Target
@@ -59,7 +59,7 @@ class TuningTask:
     def of(row: WorkloadRow) -> TuningTask:
         """A recorded task, of weight 0: nobody waits for it."""
         dag = dag_from_json(row.dag)
-        return TuningTask(row.name, dag, 0.0, recorded_setting(row, dag))
+        return TuningTask(row.name, dag, 0.0, Setting(row.between_bytes))
 
     @cached_property
     def hash(self) -> str:
@@ -105,13 +105,6 @@ def task_hash(computation: str, setting: Setting) -> str:
     if setting.is_alone:
         return computation
     return sha256(f"network {computation}".encode()).hexdigest()
-
-
-def recorded_setting(row: WorkloadRow, dag: ComputeDAG) -> Setting:
-    """What runs around a recorded task; an older record tells by its hash that something does."""
-    if row.between_bytes is not None:
-        return Setting(row.between_bytes)
-    return ALONE if row.hash == workload_hash(dag) else AMONG_OTHERS
 
 
 def infos_of(tasks: Sequence[TuningTask], latencies: Sequence[float]) -> list[TaskInfo]:

@@ -44,7 +44,6 @@ from tilewright.search.tasks import (
 from tilewright.search.training_set import TrainingSet
 from tilewright.space.derivation import Rule
 from tilewright.space.rules import rules_of
-from tilewright.space.space import Space
 from tilewright.target import Target
 from tilewright.text import duration
 
@@ -127,8 +126,6 @@ class Tuner:
 
         self.started, self.started_at = time.monotonic(), time.time()
         self.register()
-        for search in self.searches:
-            self._decide(search.task.hash, search.space)
         self._keep_facts(budget)
         self._measure_defaults(budget, lambda i: tell(i, "default programs"))
         latencies = [s.best_s or s.expected_s or float("inf") for s in self.searches]
@@ -336,12 +333,6 @@ class Tuner:
                     found.setdefault((index, t.round), []).append(one)
         return found
 
-    def _decide(self, workload_hash: str, space: Space) -> None:
-        """Find the decisions of programs that older records have as concrete steps."""
-        known = self.database.undecided(workload_hash)
-        decided = {trial: space.decided(gene) for trial, gene in known.items()}
-        self.database.rewrite({t: gene for t, gene in decided.items() if gene != known[t]})
-
     def _pretrain(self) -> None:
         """Learn from the other workloads that this machine's records hold, the nearest ones."""
         measured = self.database.measured(self.machine.fingerprint)
@@ -350,8 +341,6 @@ class Tuner:
             row.hash: TuningTask.of(row).space(self.target, self._all_rules)
             for row in nearest(others, self.tasks, MAX_TRANSFER)
         }
-        for name, space in spaces.items():
-            self._decide(name, space)
         pretrain(self.rows, self.database, self.machine.fingerprint, spaces)
 
 

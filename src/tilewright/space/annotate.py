@@ -57,7 +57,7 @@ def annotate(d: Derivation, streams: bool = False) -> list[Derivation]:
 def _locations(d: Derivation, name: str) -> list[Derivation]:
     """One derivation for every place where the stage may be computed; the root comes last."""
     stage = d.state[name]
-    fixed = name in d.within or stage.attach is not None or name in d.tiled
+    fixed = name in d.within or stage.attach is not None or name in d.tiled or stage.form
     # Table products are unrolled and large: inside of another stage's loops they would be written
     # once for each of its versions (and tiles inside of theirs, see `_enclosing`).
     if fixed or d.state.is_output(name) or name.endswith(".rf") or table_axes(stage):
@@ -91,7 +91,8 @@ def _enclosing(d: Derivation, stage: Stage) -> list[Stage]:
     """
     chains = [_chain(d, c) for c in d.state.consumers(stage.name)]
     common = [s for s in chains[0] if all(s in chain for chain in chains[1:])] if chains else []
-    enclosing = [d.state[s] for s in common if len(d.state[s].leaves) > 1]
+    loose = [d.state[s] for s in common if d.state[s].form is None]
+    enclosing = [s for s in loose if len(s.leaves) > 1]
     if d.state.attached(stage.name):
         return [s for s in enclosing if not table_axes(s)]
     return enclosing
@@ -153,7 +154,7 @@ def _chain(d: Derivation, stage: Stage) -> list[str]:
 def _order_loops(d: Derivation) -> None:
     """Untiled stages: spatial loops, reductions, and the vector axis innermost."""
     for stage in list(d.state.stages.values()):
-        if stage.relations:
+        if stage.relations or stage.form is not None:
             continue
         axis = vector_axis(d.state, stage, d.target)
         if axis is not None:
@@ -206,7 +207,7 @@ def decide_unrolling(d: Derivation, stage: Stage) -> None:
 
 def _stream_outputs(d: Derivation) -> None:
     for stage in d.state.stages.values():
-        if d.state.is_output(stage.name):
+        if d.state.is_output(stage.name) and stage.form is None:
             name, node = f"{stage.name}.streamed", dag_node(stage.name)
             streamed = d.choose(name, node, "pragma", STREAMED, ordered=False)
             d.apply(Mark(stage.name, "streamed", streamed))

@@ -11,23 +11,21 @@ A candidate is a sketch's number and a row of the matrix.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from tilewright.cost.candidates import Ints
-from tilewright.errors import ScheduleError
 from tilewright.expr.dag import ComputeDAG
-from tilewright.expr.nodes import Expr, Var
-from tilewright.gene import Gene
+from tilewright.expr.nodes import Expr
 from tilewright.nest.nodes import Program
 from tilewright.schedule.bounds import Bounds, infer_bounds
 from tilewright.schedule.lower import Lowered, lower
 from tilewright.schedule.state import State
 from tilewright.schedule.steps import Step
-from tilewright.schedule.trace import read_steps, sketch_from_json, sketch_to_json, steps_of
+from tilewright.schedule.trace import read_steps, sketch_from_json, sketch_to_json
 from tilewright.setting import AMONG_OTHERS, Setting
 from tilewright.space.annotate import annotate
 from tilewright.space.annotate_gpu import annotate_gpu
@@ -97,30 +95,6 @@ class Sketch(Decided):
         """Concrete steps of one candidate."""
         return read_steps(self._steps, self.values(row))
 
-    def decided(self, trace: Sequence[Step]) -> dict[str, int] | None:
-        """The values of its decision variables that give the concrete steps `trace`; None if none
-        do.
-        """
-        if [type(s) for s in self.state.trace] != [type(s) for s in trace]:
-            return None
-        values: dict[str, int] = {}
-        for free, bound in zip(self.state.trace, trace, strict=True):
-            for field in fields(free):
-                _unify(getattr(free, field.name), getattr(bound, field.name), values)
-        known = {v: values[v] for v in self.variables if v in values}
-        if len(known) < len(self.variables):
-            return None
-        return known if read_steps(self._steps, known) == list(trace) else None
-
-
-def _unify(free: Any, bound: Any, values: dict[str, int]) -> None:
-    """Note the value of every decision variable in `free` that stands alone."""
-    if isinstance(free, Var) and isinstance(bound, int):
-        values.setdefault(free.name, bound)
-    elif isinstance(free, tuple) and isinstance(bound, tuple):
-        for a, b in zip(free, bound, strict=False):
-            _unify(a, b, values)
-
 
 class Space(CandidateSpace[Sketch]):
     """All sketches of one DAG on one target."""
@@ -172,24 +146,6 @@ class Space(CandidateSpace[Sketch]):
             return super().drawn_sketches(rng, n)
         share = np.where(templates, 1 / templates.sum(), 1.0)
         return rng.choice(len(share), n, p=share / share.sum())
-
-    def decided(self, gene: Gene) -> Gene:
-        """The gene of this space for the program of concrete steps `gene`, as older records have
-        them; `gene` itself where it has decisions, or no sketch gives it.
-        """
-        if gene.decisions != "{}":
-            return gene
-        try:
-            steps = steps_of(gene)
-        except ScheduleError:
-            return gene
-        for number, sketch in enumerate(self.sketches):
-            values = sketch.decided(steps)
-            if values is not None:
-                row = np.zeros(self.width, np.int64)
-                row[sketch.columns] = [values[v] for v in sketch.variables]
-                return self.gene(number, row)
-        return gene
 
     def trace(self, sketch: int, row: Ints) -> list[Step]:
         """Concrete steps of candidate `row` (`[columns]`) of a sketch."""

@@ -9,7 +9,10 @@
      INTERFACE                the number that stands for inputs and outputs
      CPU_FITS                 whether this CPU has what the code needs, an expression
      LACKING                  the message when it has not
-     models, constant_counts, constant_offsets  tables, an entry a network
+     REFUSALS                 how many reasons there are for which a run may end early
+     refusals                 these, as text
+     models, constant_counts, constant_offsets, first_refusals, status_offsets
+                              tables, an entry a network
 
    and the symbol tilewright_constants. */
 
@@ -75,6 +78,8 @@ struct TW(context) {
 PUBLIC const tilewright_model *TW(model)(void) { return models; }
 
 PUBLIC const char *TW(message)(int status) {
+  if (status >= TILEWRIGHT_REFUSED && status < TILEWRIGHT_REFUSED + REFUSALS)
+    return refusals[status - TILEWRIGHT_REFUSED];
   switch (status) {
   case TILEWRIGHT_OK: return "success";
   case TILEWRIGHT_NO_MEMORY: return "not enough memory";
@@ -186,6 +191,12 @@ PUBLIC int TW(run)(TW(context) *context, const void *const *inputs, void *const 
   }
   tw_entry *entry = tilewright_code.networks[context->network].entry;
   tw_call(entry, context->buffers, NULL, context->scratch, context->threads);
+  if (status_offsets[context->network] >= 0) {
+    int64_t refusal;
+    memcpy(&refusal, context->scratch + status_offsets[context->network], sizeof refusal);
+    if (refusal != 0)
+      return TILEWRIGHT_REFUSED + first_refusals[context->network] + (int)refusal - 1;
+  }
   for (int i = 0; i < OUTPUTS; i++)
     if (results[i] != outputs[i] && model->outputs[i].bytes > 0)
       memcpy(outputs[i], results[i], (size_t)model->outputs[i].bytes);

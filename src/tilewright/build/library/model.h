@@ -57,7 +57,8 @@ enum {
   TILEWRIGHT_WRONG_CPU = 2,
   TILEWRIGHT_WRONG_HEADER = 3,
   TILEWRIGHT_BAD_ARGUMENT = 4,
-  TILEWRIGHT_WRONG_SHAPE = 5
+  TILEWRIGHT_WRONG_SHAPE = 5,
+  TILEWRIGHT_REFUSED = 16 /* or more: the model took a branch that could not be compiled */
 };
 #endif
 

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from string import Template
 
@@ -122,6 +123,18 @@ def source_text(d: Description) -> str:
         lines += _table("int64_t", f"offsets{i}", [*starts, 0])
     numbers = range(len(d.artifacts))
     lines += _table("int64_t *const", "constant_offsets", [f"offsets{i}" for i in numbers])
+    reasons = [_string(reason) for a in d.artifacts for reason in a.refusals]
+    firsts = accumulate((len(a.refusals) for a in d.artifacts[:-1]), initial=0)
+    lines += [
+        f"#define REFUSALS {len(reasons)}",
+        *_table("char *const", "refusals", [*reasons, "0"]),
+        *_table("int", "first_refusals", list(firsts)),
+        *_table(
+            "int64_t",
+            "status_offsets",
+            [a.status_offset if a.refusals else -1 for a in d.artifacts],
+        ),
+    ]
     scratch_bytes = max(a.scratch_bytes for a in d.artifacts)
     about = f"{_string(d.title)}, {_string(d.version)}, {_string(first.target)}"
     rows = []

@@ -210,6 +210,8 @@ class Expressions:
             case "abs" if not kind.is_float:
                 x = self.text(args[0], UNARY)
                 return f"({self.type_of(kind)})({x} < 0 ? -{x} : {x})", UNARY
+            case "sortable":
+                return f"{self.sortable(kind)}({texts[0]})", ATOM
             case _ if fn in NARROWING:
                 self.helpers[f"tw_{fn}"] = self.dialect.narrow_rounding(DTYPES[fn])
                 return f"tw_{fn}({texts[0]})", ATOM
@@ -221,6 +223,18 @@ class Expressions:
         if to == x.dtype.compute:
             return self._text(x)
         return f"({self.type_of(to)}){self.text(x, UNARY)}", UNARY
+
+    def sortable(self, kind: DType) -> str:
+        """The name of the function that gives a float's bits in their order, noted as needed."""
+        integer = DTYPES[f"int{kind.bits}"]
+        name, to, of = f"tw_sortable_{kind.name}", self.type_of(integer), self.type_of(kind)
+        greatest = f"({to}){integer.neutral('min')}{'' if kind.bits == 32 else 'LL'}"
+        self.helpers[name] = (
+            f"{self.dialect.helper} {to} {name}({of} x) {{ union {{ {of} f; {to} i; }} u; "
+            f"u.f = x == 0 ? 0 : x; return x != x ? {greatest} : "
+            f"u.i < 0 ? u.i ^ {greatest} : u.i; }}"
+        )
+        return name
 
     def helper(self, name: str, kind: DType) -> str:
         """The name of a helper function, noted as needed."""

@@ -59,6 +59,8 @@ class MathLibrary:
                 return self._simple(fn, x)
             case "isnan":
                 return fcmp(self.b, "uno", x, x)
+            case "sortable":
+                return self._sortable(x)
             case "isinf":
                 limit = constant(float("inf"), x.dtype, x.lanes)
                 return fcmp(self.b, "oeq", intrinsic(self.b, self.m, "fabs", x), limit)
@@ -92,6 +94,18 @@ class MathLibrary:
         safe = choose(self.b, inside, count, zero)
         shifted = apply(self.b, "shl" if fn == "shl" else "lshr", x, safe)
         return choose(self.b, inside, shifted, zero)
+
+    def _sortable(self, x: SsaValue) -> SsaValue:
+        """The bits as an integer, those of a negative number but the sign turned round."""
+        kind = DTYPES[f"int{x.dtype.bits}"]
+        plain = apply(self.b, "fadd", x, constant(0.0, x.dtype, x.lanes))  # -0 + 0 is +0
+        to = constant(0, kind, x.lanes).type
+        bits = SsaValue(self.b.pure(f"bitcast {plain} to {to}", plain.text), kind, x.lanes)
+        last = constant(kind.bits - 1, kind, x.lanes)
+        greatest = constant(kind.neutral("min"), kind, x.lanes)
+        turned = apply(self.b, "and", apply(self.b, "ashr", bits, last), greatest)
+        keys = apply(self.b, "xor", bits, turned)
+        return choose(self.b, fcmp(self.b, "uno", x, x), greatest, keys)
 
     def _simple(self, fn: str, x: SsaValue) -> SsaValue:
         if fn == "not":

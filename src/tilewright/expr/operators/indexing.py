@@ -4,18 +4,18 @@
     top_indices(x, k=5)                               reverse_sequence(x, lengths)
 
 Nothing is written twice: an element asks which updates mean it, a reduction over all of them. That
-costs (elements along the axis) x (updates), and needs no order of execution.
+needs no order of execution; on CPUs a schedule finds one that touches each update once
+(`schedule/forms`), on GPUs it costs (elements along the axis) x (updates).
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
 from tilewright.errors import ExprError
-from tilewright.expr.dtypes import DTYPES, FLOAT32, INT64
+from tilewright.expr.dtypes import BOOL, DTYPES, FLOAT32, INT64
 from tilewright.expr.nodes import Expr, Tensor, as_expr, binary, call, cast, const, select
 from tilewright.expr.operators.elementwise import elementwise
 from tilewright.expr.operators.movement import clamped_index
@@ -32,6 +32,7 @@ from tilewright.expr.tensors import min as min_over
 from tilewright.expr.tensors import prod as prod_over
 from tilewright.expr.tensors import sum as sum_over
 
+INT32 = DTYPES["int32"]
 COMBINE: dict[str, tuple[str, Callable[..., Any], Callable[[Any, Any], Any]]] = {
     "add": ("sum", sum_over, lambda a, b: a + b),
     "mul": ("prod", prod_over, lambda a, b: a * b),
@@ -60,12 +61,13 @@ def _scatter(
     if reduction == "none":
 
         def last(*index: Any) -> Expr:
-            return max_over(select(meant(index, k), as_expr(k), const(-1, INT64)), k)
+            number = cast(INT32, as_expr(k))
+            return max_over(select(meant(index, k), number, const(-1, INT32)), k)
 
-        winner = compute(shape, last, name=f"{name}_winner", dtype=INT64)
+        winner = compute(shape, last, name=f"{name}_winner", dtype=INT32)
 
         def taken(*index: Any) -> Expr:
-            number = winner[index]
+            number = cast(INT64, winner[index])
             return select(number >= 0, update(index, clamped(number, count)), x[index])
 
         return compute(shape, taken, name=name, dtype=x.dtype)
@@ -184,7 +186,7 @@ def cumulative(
 ) -> Tensor:
     """Sum (or product) of the elements up to each one along `axis`, from the end if `reverse`.
 
-    `exclusive` leaves the element itself out. One masked reduction: n² terms along the axis.
+    `exclusive` leaves the element itself out. One masked reduction along the axis.
     """
     at = axis_index(axis, x.rank, name)
     over, neutral = (prod_over, 1) if product else (sum_over, 0)
@@ -199,19 +201,12 @@ def cumulative(
     return compute(extents(x), body, name=name, dtype=x.dtype)
 
 
-def _keys(x: Tensor, at: int, largest: bool, name: str) -> tuple[Tensor, Tensor]:
-    """Elements without NaN, and int32 numbers which say what of equal ones comes first: NaN counts
-    as infinity, before what is infinity where the largest come first, else after it.
+def before(other: Expr, own: Expr, there: Expr, here: Expr, *, largest: bool) -> Expr:
+    """Whether the element `there` with a key comes before the one `here`: it has the larger (or
+    smaller) key, or an equal one and stands in front.
     """
-    key = elementwise(lambda v: select(call("isnan", v), math.inf, v), x, name=f"{name}_key")
-    extent = extents(x)[at]
-
-    def turn(*index: Any) -> Expr:
-        i = as_expr(index[at])
-        of_nan = i - extent if largest else i + extent
-        return cast(DTYPES["int32"], select(call("isnan", x[index]), of_nan, i))
-
-    return key, compute(extents(x), turn, name=f"{name}_turn", dtype=DTYPES["int32"])
+    wins = other > own if largest else other < own
+    return wins | (other.eq(own) & (there < here))
 
 
 def top_indices(
@@ -220,8 +215,7 @@ def top_indices(
     """int64 indices of the `k` largest (or smallest) elements along `axis`, in order.
 
     Of equal elements the first comes first; NaN is larger than any number, as in PyTorch. An
-    element's rank is the number of those before it: n² comparisons. Raises ExprError when there are
-    fewer than `k`.
+    element's rank is the number of those before it. Raises ExprError when there are fewer than `k`.
     """
     at = axis_index(axis, x.rank, name)
     shape = extents(x)
@@ -229,22 +223,29 @@ def top_indices(
     if not 1 <= k <= extent:
         raise ExprError(f"{name}: {k} of {extent} elements")
     j = reduce_axis(extent, "j")
-    key, turn = _keys(x, at, largest, name) if x.dtype.is_float else (x, None)
+    key = _keyed(x, f"{name}_key")
 
-    def before(*index: Any) -> Any:
-        there = at_axis(index, at, j)
-        ours, other = key[index], key[there]
-        earlier = as_expr(j) < index[at] if turn is None else turn[there] < turn[index]
-        wins = other > ours if largest else other < ours
-        return sum_over(cast(INT64, wins | (other.eq(ours) & earlier)), j)
+    def ahead(*index: Any) -> Any:
+        other, own = key[at_axis(index, at, j)], key[index]
+        test = before(other, own, as_expr(j), as_expr(index[at]), largest=largest)
+        return sum_over(cast(INT64, test), j)
 
-    rank = compute(shape, before, name=f"{name}_rank", dtype=INT64)
+    rank = compute(shape, ahead, name=f"{name}_rank", dtype=INT64)
 
     def pick(*index: Any) -> Any:
         mine = rank[at_axis(index, at, j)].eq(index[at])
         return max_over(select(mine, as_expr(j), const(0, INT64)), j)
 
     return compute(at_axis(shape, at, k), pick, name=name, dtype=INT64)
+
+
+def _keyed(x: Tensor, name: str) -> Tensor:
+    """Integers in the order of the elements, NaN last."""
+    if x.dtype.is_float:
+        return elementwise(lambda v: call("sortable", v), x, name=name)
+    if x.dtype == BOOL:
+        return elementwise(lambda v: cast(DTYPES["uint8"], v), x, name=name)
+    return x
 
 
 def triangle(x: Tensor, offset: int = 0, *, upper: bool = True, name: str = "triangle") -> Tensor:

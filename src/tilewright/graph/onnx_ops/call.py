@@ -26,6 +26,7 @@ from tilewright.expr.dtypes import dtype
 from tilewright.graph.builder import GraphBuilder
 from tilewright.graph.ir import Array, Attribute, Value
 from tilewright.graph.limits import Allowance
+from tilewright.graph.linear import Linear, linear
 
 Items: TypeAlias = tuple[Value, ...]
 """A sequence of tensors: what an input is whose parameter has this annotation."""
@@ -35,6 +36,9 @@ Known: TypeAlias = Value | Items | None
 
 Translator: TypeAlias = str | Callable[..., Value | Sequence[Known]]
 
+
+REUSED = "consumed_inputs"
+"""An attribute before opset 6: memory that an operator may write over, which is nothing to us."""
 
 Given: TypeAlias = Value | Sequence[float] | float | None
 """An input, or the attribute that older opsets have in its place."""
@@ -93,6 +97,23 @@ class OperatorCall:
     def known_ints(self, value: Given, what: str) -> tuple[int, ...]:
         """As `ints`, of a vector that the node must have."""
         return tuple(int(v) for v in self.known(value, what).reshape(-1))
+
+    def numbers(self, value: Given, what: str) -> list[Linear]:
+        """A vector of whole numbers that the node must have, as far as each is known at import."""
+        if isinstance(value, Value) and not value.is_constant:
+            return [linear(self.builder, value, i) for i in range(value.elements)]
+        return [Linear(None, 0, n) for n in self.known_ints(value, what)]
+
+    def progression(self, start: Linear, count: int, step: int) -> Value:
+        """`start`, `start + step`, … [count], int64."""
+        steps = self.literal(np.arange(*self.table(count)) * step + start.offset)
+        if start.root is None:
+            return steps
+        value, i = start.root
+        flat = self.builder.reshape(value, (value.elements,))
+        first = self.cast(self.builder.cut(flat, 0, i, i + 1), "int64")
+        first = self.emit("multiply", first, self.literal(np.int64(start.factor)))
+        return self.emit("add", first, steps)
 
     def empty(self, shape: Sequence[int], like: Value) -> Value:
         """An array without elements, of the dtype of `like`."""
@@ -160,7 +181,7 @@ def translate(
     """The outputs of a node. Raises Rejected for a missing input or attribute, and what
     `translator` refuses.
     """
-    given = {name: _readable(value) for name, value in attributes.items()}
+    given = {k: _readable(value) for k, value in attributes.items() if k != REUSED}
     if isinstance(translator, str):
         return [call.emit(translator, *_tensors(inputs), **given)]
     positional: list[Any] = []
@@ -197,9 +218,14 @@ def _checked(position: int, value: Known, parameter: Parameter) -> Known:
             raise Rejected(f"input {position} is no sequence")
     elif isinstance(value, tuple):
         raise Rejected(f"input {position} is a sequence")
-    elif value is None and parameter.default is Parameter.empty:
+    elif value is None and _is_needed(parameter):
         raise Rejected(f"input {position} is missing")
     return value
+
+
+def _is_needed(parameter: Parameter) -> bool:
+    """Whether an input may not be left out; one before others that may not has no default."""
+    return parameter.default is Parameter.empty and not str(parameter.annotation).endswith("None")
 
 
 def _option(value: Any, parameter: Parameter) -> Any:

@@ -16,6 +16,18 @@ from tilewright.graph.ir import Value
 from tilewright.graph.onnx_ops.call import Given, OperatorCall, Translator
 
 
+def binary(op: str) -> Translator:
+    """Before opset 7 the second operand has the dimensions of the first from `axis` on."""
+
+    def translate(call: OperatorCall, a: Value, b: Value, *, axis: int | None = None) -> Value:
+        if axis is not None and b.rank:
+            after = a.rank - call.axis(axis, a.rank) - b.rank
+            b = call.builder.reshape(b, (*b.shape, *(1,) * after))
+        return call.emit(op, a, b)
+
+    return translate
+
+
 def variadic(op: str) -> Translator:
     """Any number of operands, combined from the left."""
 
@@ -60,7 +72,9 @@ def gelu(call: OperatorCall, x: Value, *, approximate: str = "none") -> Value:
     return call.emit("gelu", x, approximate=approximate == "tanh")
 
 
-def cast(call: OperatorCall, x: Value, *, to: int) -> Value:
+def cast(call: OperatorCall, x: Value, *, to: int | str) -> Value:
+    """Before opset 6 types are named."""
+    to = onnx.TensorProto.DataType.Value(to) if isinstance(to, str) else to
     name = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(to)).name
     try:
         dtype(name)
@@ -103,10 +117,41 @@ def identity(call: OperatorCall, x: Value) -> Value:
     return x
 
 
+# ---- of opset 1, before they were taken out of ONNX --------------------------------------------
+
+
+def affine(
+    call: OperatorCall, x: Value, *, alpha: float = 1.0, beta: float = 0.0, scale: float = 1.0
+) -> Value:
+    """alpha · x + beta, or `Scale`, which has a factor alone."""
+    y = call.emit("multiply", x, call.literal(alpha * scale, x))
+    return call.emit("add", y, call.literal(beta, x)) if beta else y
+
+
+def scaled_tanh(call: OperatorCall, x: Value, *, alpha: float, beta: float) -> Value:
+    """alpha · tanh(beta · x)."""
+    return affine(call, call.emit("tanh", affine(call, x, alpha=beta)), alpha=alpha)
+
+
+def parametric_softplus(call: OperatorCall, x: Value, *, alpha: float, beta: float) -> Value:
+    """alpha · log(1 + exp(beta · x))."""
+    return affine(call, call.emit("softplus", affine(call, x, alpha=beta)), alpha=alpha)
+
+
+def image_scaler(
+    call: OperatorCall, x: Value, *, scale: float = 1.0, bias: Sequence[float] = ()
+) -> Value:
+    """scale · x + a number a channel, of images [n, c, h, w]."""
+    y = affine(call, x, scale=scale)
+    if not bias:
+        return y
+    return call.emit("add", y, call.literal(np.reshape(bias, (-1, 1, 1)), x))
+
+
 CALLED_ALIKE = (
-    *("Acos", "Acosh", "Add", "Asin", "Asinh", "Atan", "Atanh", "BitwiseAnd", "BitwiseNot"),
-    *("BitwiseOr", "BitwiseXor", "Ceil", "Celu", "Cos", "Cosh", "Elu", "Equal", "Erf", "Exp"),
-    *("Floor", "Greater", "HardSigmoid", "HardSwish", "LeakyRelu", "Less", "Log", "Mish"),
+    *("Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "BitwiseAnd", "BitwiseNot"),
+    *("BitwiseOr", "BitwiseXor", "Ceil", "Celu", "Cos", "Cosh", "Elu", "Erf", "Exp"),
+    *("Floor", "HardSigmoid", "HardSwish", "LeakyRelu", "Log", "Mish"),
     *("Reciprocal", "Relu", "Selu", "Shrink", "Sigmoid", "Sign", "Sin", "Sinh", "Softplus"),
     *("Softsign", "Sqrt", "Tan", "Tanh", "ThresholdedRelu", "Where"),
 )
@@ -115,31 +160,40 @@ CALLED_ALIKE = (
 ELEMENTWISE: dict[str, Translator] = {
     **{name: re.sub("(?<!^)(?=[A-Z])", "_", name).lower() for name in CALLED_ALIKE},
     "Abs": "absolute",
-    "And": "logical_and",
+    "Add": binary("add"),
+    "Affine": affine,
+    "And": binary("logical_and"),
     "BitShift": shift,
     "Cast": cast,
     "Clip": clip,
-    "Div": "divide",
+    "Div": binary("divide"),
     "Dropout": dropout,
+    "Equal": binary("equal"),
     "Gelu": gelu,
+    "Greater": binary("greater"),
     "GreaterOrEqual": "greater_equal",
     "Identity": identity,
+    "ImageScaler": image_scaler,
     "IsInf": isinf,
     "IsNaN": "isnan",
+    "Less": binary("less"),
     "LessOrEqual": "less_equal",
     "Max": variadic("maximum"),
     "Mean": mean,
     "Min": variadic("minimum"),
     "Mod": modulo,
-    "Mul": "multiply",
+    "Mul": binary("multiply"),
     "Neg": "negative",
     "Not": "logical_not",
-    "Or": "logical_or",
+    "Or": binary("logical_or"),
     "PRelu": prelu,
-    "Pow": "power",
+    "ParametricSoftplus": parametric_softplus,
+    "Pow": binary("power"),
     "Round": "round_half_even",
-    "Sub": "subtract",
+    "Scale": affine,
+    "ScaledTanh": scaled_tanh,
+    "Sub": binary("subtract"),
     "Sum": variadic("add"),
     "Swish": "silu",
-    "Xor": "logical_xor",
+    "Xor": binary("logical_xor"),
 }

@@ -107,7 +107,12 @@ def top_k(
 
 
 def trilu(call: OperatorCall, x: Value, k: Value | None = None, *, upper: bool = True) -> Value:
-    return call.emit("triangle", x, offset=call.number(k, "k", 0), upper=upper)
+    if k is None or k.is_constant:
+        return call.emit("triangle", x, offset=call.number(k, "k", 0), upper=upper)
+    rows, columns = call.table(*x.shape[-2:])
+    ahead = call.literal(np.arange(columns) - np.arange(rows)[:, None], k)
+    kept = call.emit("greater_equal" if upper else "less_equal", ahead, call.builder.reshape(k, ()))
+    return call.emit("where", kept, x, call.literal(0, x))
 
 
 def cumulative(product: bool) -> Translator:
@@ -192,6 +197,18 @@ def tf_idf(
     return call.builder.reshape(y, (*x.shape[:-1], width))
 
 
+def range_(call: OperatorCall, start: Value, limit: Value, delta: Value) -> Value:
+    """Integers as many as are known, though the first may not be."""
+    count = None
+    if numpy_dtype(start).kind in "iu" and delta.constant is not None:
+        (first,), (end,) = call.numbers(start, "start"), call.numbers(limit, "limit")
+        step = int(delta.constant.item())
+        count = first.steps_to(end, step)
+    if not count:
+        return known_only(call, start, limit, delta)
+    return call.cast(call.progression(first, count, step), start.dtype)
+
+
 def known_only(call: OperatorCall, *inputs: Value) -> Value:
     """Operators whose inputs decide the shape of the result: they are evaluated at import."""
     values = [call.constant(v, f"input {i}") for i, v in enumerate(inputs)]
@@ -209,7 +226,7 @@ INDEXING: dict[str, Translator] = {
     "Hardmax": hardmax,
     "MelWeightMatrix": known_only,
     "OneHot": one_hot,
-    "Range": known_only,
+    "Range": range_,
     "ReverseSequence": reverse_sequence,
     "Scatter": scatter_elements,
     "ScatterElements": scatter_elements,

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
+
+import numpy as np
 
 from tilewright.expr.operators.movement import PAD_MODES
 from tilewright.graph.ir import Value
+from tilewright.graph.linear import Linear
 from tilewright.graph.onnx_ops.call import Given, OperatorCall, Translator
 from tilewright.graph.onnx_ops.contraction import Ints, on_image
 
 
-def reshape(call: OperatorCall, x: Value, shape: Value, *, allowzero: bool = False) -> Value:
-    """0 copies an extent (unless `allowzero`), -1 takes what remains."""
+def reshape(call: OperatorCall, x: Value, shape: Given, *, allowzero: bool = False) -> Value:
+    """0 copies an extent (unless `allowzero`), -1 takes what remains; an attribute at first."""
     wanted = call.known_ints(shape, "shape")
     dims = [x.shape[d] if n == 0 and not allowzero else n for d, n in enumerate(wanted)]
     if -1 in dims:
@@ -80,11 +83,26 @@ def slice_(
     axes: Given = None,
     steps: Given = None,
 ) -> Value:
-    """Inputs since opset 10, attributes before."""
-    low, high = call.known_ints(starts, "starts"), call.known_ints(ends, "ends")
+    """Inputs since opset 10, attributes before. Where both ends are one run-time value and a known
+    number, so that the extent is known, the elements are gathered.
+    """
+    low, high = call.numbers(starts, "starts"), call.numbers(ends, "ends")
     over = call.ints(axes, "axes") or tuple(range(len(low)))
     step = call.ints(steps, "steps") or (1,) * len(low)
-    return _slice(call, x, low, high, step, [call.axis(a, x.rank) for a in over])
+    known: list[tuple[int, int, int, int]] = []
+    for start, end, by, a in zip(low, high, step, over, strict=True):
+        axis = call.axis(a, x.rank)
+        if start.root is None and end.root is None:
+            known.append((start.offset, end.offset, by, axis))
+            continue
+        count = start.steps_to(end, by)
+        if count is None:
+            call.known(starts, "starts"), call.known(ends, "ends")
+        elif count:
+            x = call.emit("gather", x, call.progression(start, count, by), axis=axis)
+        else:
+            x = call.empty((*x.shape[:axis], 0, *x.shape[axis + 1 :]), x)
+    return _slice(call, x, *zip(*known, strict=True)) if known else x
 
 
 def _slice(
@@ -129,28 +147,75 @@ def gather_elements(call: OperatorCall, x: Value, indices: Value, *, axis: int =
 def pad(
     call: OperatorCall,
     x: Value,
-    pads: Given,
+    pads: Given = None,
     value: Given = None,
     axes: Given = None,
     *,
     mode: str = "constant",
+    paddings: Ints = (),
 ) -> Value:
-    """Pads are [befores..., afters...]: an input since opset 11, an attribute before."""
-    wanted = call.known_ints(pads, "pads")
-    over = call.ints(axes, "axes") if call.opset >= 18 else None
-    half = len(wanted) // 2
-    pairs = [(0, 0)] * x.rank
-    rows = zip(range(x.rank) if over is None else over, wanted[:half], wanted[half:], strict=True)
-    for axis, before, after in rows:
-        pairs[call.axis(axis, x.rank)] = (before, after)
+    """Pads are [befores..., afters...]: an input since opset 11, an attribute before, which had
+    another name in the first.
+    """
     if mode not in PAD_MODES:
         call.reject(f"mode {mode!r} is not supported")
-    fill = call.constant(value, "constant_value")
-    if not any(p for pair in pairs for p in pair):
-        return x
-    return call.emit(
-        "pad", x, pads=tuple(pairs), mode=mode, value=0.0 if fill is None else fill.item()
-    )
+    wanted = call.numbers(paddings or pads, "pads")
+    over = call.ints(axes, "axes") if call.opset >= 18 else None
+    half = len(wanted) // 2
+    pairs, moving = [(0, 0)] * x.rank, dict[int, tuple[Linear, int]]()
+    rows = zip(range(x.rank) if over is None else over, wanted[:half], wanted[half:], strict=True)
+    for a, before, after in rows:
+        axis, total = call.axis(a, x.rank), before.plus(after, 1)
+        if before.root is None and after.root is None:
+            pairs[axis] = (before.offset, after.offset)
+        elif mode == "constant" and total is not None and total.root is None:
+            moving[axis] = (before, total.offset)
+        else:
+            call.known(pads, "pads")
+    around = None
+    if isinstance(value, Value) and value.constant is None:
+        around, value = call.builder.reshape(value, ()), None
+    array, y = call.constant(value, "constant_value"), x
+    number = 0.0 if array is None else array.item()
+    if any(p for pair in pairs for p in pair):
+        y = call.emit("pad", x, pads=tuple(pairs), mode=mode, value=number)
+    if mode != "constant" or (around is None and not moving):
+        return y
+    if around is None:
+        return _placed(call, x, y, (), moving, call.literal(number, x))
+    return _placed(call, x, y, pairs, moving, around)
+
+
+def _placed(
+    call: OperatorCall,
+    x: Value,
+    y: Value,
+    pairs: Sequence[tuple[int, int]],
+    moving: Mapping[int, tuple[Linear, int]],
+    fill: Value,
+) -> Value:
+    """`fill` in place of what the pads `pairs` put around `x` in `y`; then along other axes, so
+    many elements more in all, of which a number that is known when it runs comes first.
+    """
+    for axis, (before, after) in enumerate(pairs):
+        if before > 0 or after > 0:
+            at = np.arange(y.shape[axis]) - before
+            inside = call.literal((at >= 0) & (at < x.shape[axis]))
+            y = call.emit("where", _column(call, inside, axis, y), y, fill)
+    for axis, (first, total) in moving.items():
+        extent, back = y.shape[axis], Linear(first.root, -first.factor, -first.offset)
+        place = call.progression(back, extent + total, 1)
+        low = call.emit("greater_equal", place, call.literal(0, place))
+        high = call.emit("less", place, call.literal(extent, place))
+        y = call.emit("gather", y, place, axis=axis)
+        inside = call.emit("logical_and", low, high)
+        y = call.emit("where", _column(call, inside, axis, y), y, fill)
+    return y
+
+
+def _column(call: OperatorCall, x: Value, axis: int, y: Value) -> Value:
+    """The vector `x` along `axis` of `y`."""
+    return call.builder.reshape(x, (x.elements, *(1,) * (y.rank - axis - 1)))
 
 
 def expand(call: OperatorCall, x: Value, shape: Value) -> Value:
@@ -161,9 +226,22 @@ def expand(call: OperatorCall, x: Value, shape: Value) -> Value:
     return x if whole == x.shape else call.emit("broadcast_to", x, shape=whole)
 
 
-def tile(call: OperatorCall, x: Value, repeats: Value) -> Value:
+def tile(call: OperatorCall, x: Value, repeats: Value, axis: Value | None = None) -> Value:
+    """Before opset 6, along one axis."""
     times = call.known_ints(repeats, "repeats")
+    if axis is not None:
+        at = call.axis(call.number(axis, "axis", 0), x.rank)
+        times = (*(1,) * at, *times, *(1,) * (x.rank - at - 1))
     return x if set(times) <= {1} else call.emit("tile", x, repeats=times)
+
+
+def crop(call: OperatorCall, x: Value, *, border: Ints = (0, 0, 0, 0), scale: Ints = ()) -> Value:
+    """Images [n, c, h, w] without a border, left, top, right and bottom, or [h, w] = `scale` of
+    them from its corner on. Of opset 1.
+    """
+    left, top, right, bottom = border
+    high, wide = scale or (x.shape[2] - top - bottom, x.shape[3] - left - right)
+    return call.cut(call.cut(x, 2, top, top + high), 3, left, left + wide)
 
 
 def blocks(op: str) -> Translator:
@@ -175,6 +253,7 @@ def blocks(op: str) -> Translator:
 
 MOVEMENT: dict[str, Translator] = {
     "Concat": concat,
+    "Crop": crop,
     "DepthToSpace": blocks("depth_to_space"),
     "Expand": expand,
     "Flatten": flatten,

@@ -11,7 +11,7 @@ state, and give zeros afterwards.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -36,8 +36,13 @@ LONGEST_WRITTEN_OUT = 2  # steps: their kernels read the gates where they are, w
 WAYS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
 
 
-def recurrent(cell: Cell, defaults: Sequence[str]) -> Translator:
-    """A node whose `cell` has the activations `defaults`."""
+LSTM_ACTIVATIONS = ("sigmoid", "tanh", "tanh")
+
+
+def recurrent(
+    cell: Cell, defaults: Sequence[str], quantised: bool = False
+) -> Callable[..., Sequence[Known]]:
+    """A node whose `cell` has the activations `defaults`; for `quantised` see `Weights`."""
 
     def translate(
         call: OperatorCall,
@@ -55,6 +60,7 @@ def recurrent(cell: Cell, defaults: Sequence[str]) -> Translator:
         linear_before_reset: bool = False,
         input_forget: bool = False,
         hidden_size: int = 0,
+        output_sequence: bool = False,
         **activations: Any,
     ) -> Sequence[Known]:
         if x.rank != 3:
@@ -73,7 +79,8 @@ def recurrent(cell: Cell, defaults: Sequence[str]) -> Translator:
         results = []
         for side in sides:
             weights = _weights(call, side, w, r, bias, peepholes)
-            d = replace(weights, activations=listed[side.start], flag=flag)
+            activated = replace(weights, activations=listed[side.start])
+            d = replace(activated, flag=flag, quantised=quantised)
             first = [_initial(call, s, side, x, d) for s in starts]
             backwards = tuple(ways[n] for n in side)
             results.append(_Sequence(call, d, cell, x, lengths, backwards).run(first))
@@ -252,8 +259,44 @@ def _outputs(
     return joined
 
 
+def dynamic_quantize_lstm(
+    call: OperatorCall,
+    x: Value,
+    w: Value,
+    r: Value,
+    bias: Value | None,
+    lengths: Value | None,
+    h: Value | None,
+    c: Value | None,
+    peepholes: Value | None,
+    w_scale: Value,
+    w_zero: Value,
+    r_scale: Value,
+    r_zero: Value,
+    **options: Any,
+) -> Sequence[Known]:
+    """onnxruntime's LSTM of integer weights, which quantises what they are multiplied with."""
+    weights = (
+        _dequantised(call, w, w_scale, w_zero, "W"),
+        _dequantised(call, r, r_scale, r_zero, "R"),
+    )
+    translate = recurrent(lstm, LSTM_ACTIVATIONS, quantised=True)
+    return translate(call, x, *weights, bias, lengths, h, c, peepholes, **options)
+
+
+def _dequantised(call: OperatorCall, q: Value, scale: Value, zero: Value, what: str) -> Value:
+    """Weights [directions, in, 4 · hidden], whose scale and zero point are one a direction or one a
+    column, as ONNX has them: [directions, 4 · hidden, in].
+    """
+    call.table(*q.shape)
+    array = call.known(q, what).astype(np.float32)
+    s = call.known(scale, f"{what}_scale").reshape(len(array), 1, -1)
+    z = call.known(zero, f"{what}_zero_point").reshape(len(array), 1, -1)
+    return call.literal(((array - z.astype(np.float32)) * s).transpose(0, 2, 1))
+
+
 RECURRENT: dict[str, Translator] = {
     "GRU": recurrent(gru, ("sigmoid", "tanh")),
-    "LSTM": recurrent(lstm, ("sigmoid", "tanh", "tanh")),
+    "LSTM": recurrent(lstm, LSTM_ACTIVATIONS),
     "RNN": recurrent(rnn, ("tanh",)),
 }

@@ -89,7 +89,8 @@ class Weights:
     where there is one direction; biases [directions, 1, gates · hidden] or [gates · hidden].
 
     `call` emits into the graph that the step belongs to; `flag` is the cell's own attribute:
-    `linear_before_reset` of a GRU, `input_forget` of an LSTM.
+    `linear_before_reset` of a GRU, `input_forget` of an LSTM. What meets weights is rounded to 8
+    bits first if they are `quantised`, those of a direction at a time by their own range.
     """
 
     call: OperatorCall
@@ -100,6 +101,7 @@ class Weights:
     activations: Sequence[Chosen]
     hidden: int
     flag: bool = False
+    quantised: bool = False
 
     def part(self, x: Value, gate: int, count: int = 1) -> Value:
         """Columns of `count` gates from `gate` on, of the last dimension."""
@@ -114,7 +116,21 @@ class Weights:
     def times(self, x: Value, weights: Value) -> Value:
         """`x` @ `weights`'."""
         order = (1, 0) if weights.rank == 2 else (0, 2, 1)
+        if self.quantised:
+            x = self.rounded(x, tuple(range(weights.rank - 2, x.rank)))
         return self.call.emit("matmul", x, self.call.builder.transpose(weights, order))
+
+    def rounded(self, x: Value, over: Sequence[int]) -> Value:
+        """`x` to the nearest of 256 numbers, 0 among them, that are spread over its range."""
+        emit, zero = self.call.emit, self.call.literal(0.0, x)
+        low = emit("minimum", emit("reduce_min", x, axes=tuple(over), keepdims=True), zero)
+        high = emit("maximum", emit("reduce_max", x, axes=tuple(over), keepdims=True), zero)
+        step = emit("divide", emit("subtract", high, low), self.call.literal(255.0, x))
+        step = emit("where", emit("equal", step, zero), self.call.literal(1.0, x), step)
+        before = emit("round_half_even", emit("divide", emit("negative", low), step))
+        q = emit("add", emit("round_half_even", emit("divide", x, step)), before)
+        q = emit("clip", q, low=0.0, high=255.0)
+        return emit("multiply", emit("subtract", q, before), step)
 
     def apply(self, number: int, x: Value) -> Value:
         """Activation `number` of `x`."""

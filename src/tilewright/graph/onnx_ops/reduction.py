@@ -83,12 +83,15 @@ def batch_norm(
     *,
     epsilon: float = 1e-5,
     training_mode: bool = False,
+    spatial: bool = True,
 ) -> Value:
-    """x · factor + shift a channel; with constant statistics both are computed here."""
+    """x · factor + shift a channel; with constant statistics both are computed here. Before opset 9
+    each element may have its own, if not `spatial`.
+    """
     if training_mode:
         call.reject("training mode is not supported")
     call.only_output()
-    column = (x.shape[1],) + (1,) * (x.rank - 2)
+    column = (x.shape[1], *(1,) * (x.rank - 2)) if spatial else x.shape[1:]
     known = [v.constant for v in (scale, bias, mean, variance)]
     if all(a is not None for a in known):
         s, b, m, v = (np.asarray(a, np.float64) for a in known)

@@ -79,8 +79,19 @@ def resize(
     return y
 
 
-def upsample(call: OperatorCall, x: Value, scales: Given, *, mode: str = "nearest") -> Value:
-    """`Upsample`, and `Resize` of opset 10, where the second input has the scales."""
+def upsample(
+    call: OperatorCall,
+    x: Value,
+    scales: Given = None,
+    *,
+    mode: str = "nearest",
+    height_scale: float = 1.0,
+    width_scale: float = 1.0,
+) -> Value:
+    """`Upsample`, and `Resize` of opset 10, where the second input has the scales; before opset 7
+    images have two.
+    """
+    scales = (1.0, 1.0, height_scale, width_scale) if scales is None else scales
     return resize(
         replace(call, opset=11),
         x,

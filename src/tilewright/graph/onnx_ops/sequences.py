@@ -44,6 +44,10 @@ def erase(call: OperatorCall, items: Items, at: Value | None = None) -> Sequence
 
 
 def item(call: OperatorCall, items: Items, at: Value) -> Value:
+    """Of equal types it may be chosen when it runs."""
+    if not at.is_constant and len({(v.shape, v.dtype) for v in items}) == 1:
+        whole = call.builder.stacked(items, 0)
+        return call.emit("gather", whole, call.builder.reshape(at, ()), axis=0)
     place = _position(call, at, len(items), 0)
     if place == len(items):
         call.reject(f"position {place} of a sequence of {len(items)}")

@@ -129,11 +129,11 @@ class Parts:
         space, names = task.space(self.target), _Names.of(task.dag, dag)
         found: dict[int, _Part] = {}
         for trial in best_first(trials)[:TRIED]:
-            gene = space.decided(trial.gene)
-            program = space.row_of(gene)
+            program = space.row_of(trial.gene)
             if program is None or trial.latency_s is None or int(program.sketch[0]) in found:
                 continue
-            sketch, values = space.sketches[int(program.sketch[0])], read_decisions(gene.decisions)
+            sketch = space.sketches[int(program.sketch[0])]
+            values = read_decisions(trial.gene.decisions)
             found[int(program.sketch[0])] = _Part(
                 name=row.name,
                 space=space,

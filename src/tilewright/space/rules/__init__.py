@@ -9,6 +9,7 @@ from tilewright.space.derivation import Rule
 from tilewright.space.rules.chain import CHAIN, CHAINED, LINKED
 from tilewright.space.rules.constant_tensor import UNROLL_CONSTANT_TENSOR
 from tilewright.space.rules.cross_thread import CROSS_THREAD_REDUCTION
+from tilewright.space.rules.form import IN_FORM
 from tilewright.space.rules.gpu_rows import BY_ROWS, ROW_REDUCTION
 from tilewright.space.rules.gpu_tiling import GPU_CACHE_WRITE, GPU_TILING
 from tilewright.space.rules.inline import ALWAYS_INLINE, INLINE_ALL, SKIP
@@ -30,6 +31,7 @@ CPU_RULES = (
     LINKED,
     ALWAYS_INLINE,
     CHAINED,
+    IN_FORM,
     WINOGRAD,
     UNROLL_CONSTANT_TENSOR,
     SKIP_ZEROS,
