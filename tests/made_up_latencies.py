@@ -27,6 +27,9 @@ class Simulated:
     ) -> list[MeasureResult]:
         return [MeasureResult("ok", latencies_s=(1e-4, 1e-4)) for _ in candidates]
 
+    def launch(self) -> None:
+        pass
+
     def close(self) -> None:
         pass
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import json
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 import tilewright as tw
 from cli_models import check_error, cli, save_classifier
 from tilewright.advice import ACTIVATION, DEEPER, SHAPE, TURNS, Adviser, Finding
+from tilewright.cli.advise import print_findings
 from tilewright.errors import RunError
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
@@ -23,6 +27,7 @@ from tilewright.machine import machine_of
 from tilewright.measure.measurer import MeasureResult
 from tilewright.records.database import Database
 from tilewright.records.rows import Trial
+from tilewright.search.disturbance import Disturbance
 from tilewright.search.tasks import TuningTask
 from tilewright.target import CpuTarget
 from workloads import given
@@ -79,6 +84,70 @@ def test_every_question_is_asked_of_a_convolution() -> None:
     names = [name for name, _ in machine.measured]
     assert names[:3] == names[3:6], "the sides take turns"
     assert len(names) == TURNS * (3 + 2)
+
+
+@dataclass
+class Noisy(Counting):
+    """The same, each turn of it longer or shorter by what is next."""
+
+    noise: tuple[float, ...] = (0.0,)
+
+    def measure(
+        self,
+        task: TuningTask,
+        default: Gene,
+        genes: Sequence[Gene],
+        best_s: float | None,
+        default_s: float | None = None,
+    ) -> list[MeasureResult]:
+        turn = len(self.measured)
+        (found,) = super().measure(task, default, genes, best_s, default_s)
+        factor = 1.0 + self.noise[turn % len(self.noise)]
+        return [replace(found, latencies_s=(found.latencies_s[0] * factor,))]
+
+
+@pytest.mark.parametrize(
+    ("noise", "apart"),
+    [((0.0,), True), ((0.0, 0.001, -0.001), True), ((0.3, 0.0, -0.2, 0.1, -0.3, 0.2, 0.4), False)],
+)
+def test_noise_is_not_told_as_advice(noise: tuple[float, ...], apart: bool) -> None:
+    """A ReLU takes a three hundredth of the convolution."""
+    task = TuningTask("conv", convolution(16), 3.0)
+    found = Adviser(TARGET, Noisy(noise=noise)).advise([task])
+    (activation,) = found.of(ACTIVATION)
+    assert activation.told_apart is apart
+    assert apart == (abs(activation.call_s) > activation.spread_s)
+
+
+def test_one_turn_of_a_busy_moment_spoils_nothing() -> None:
+    spoilt = [0.0] * 15
+    spoilt[4] = 5.0
+    task = TuningTask("conv", convolution(16), 3.0)
+    machine = Noisy(noise=tuple(spoilt))
+    (activation,) = Adviser(TARGET, machine).advise([task]).of(ACTIVATION)
+    assert activation.told_apart and activation.spread_s < activation.call_s / 100
+
+
+def test_columns_add_up() -> None:
+    """As it is less changed is what a call costs, times the calls what a run does."""
+    text = io.StringIO()
+    shape = Finding("t", SHAPE, "7 -> 8", 3.0, 7.22e-6, 28.1e-6 / 2, 2.667, 0.1e-6)
+    noise = Finding("u", ACTIVATION, "without relu", 2.0, 3e-6, 2.9e-6, spread_s=0.5e-6)
+    print_findings(Console(file=text, width=160), "title", [shape, noise])
+    (row,) = (line for line in text.getvalue().splitlines() if "7 -> 8" in line)
+    cells = [float(c) for c in re.findall(r"([\d.]+) [µn]s", row)]
+    usual, changed, each, spread, run = cells
+    assert usual - changed == pytest.approx(each, abs=0.01) and spread == 100
+    assert run == pytest.approx(3 * each, abs=0.03)
+    (row,) = (line for line in text.getvalue().splitlines() if "without relu" in line)
+    assert "not told apart" in row and row.split()[-2:] == ["–", "–"] and "500 ns" in row
+
+
+def test_a_busy_machine_is_told_of() -> None:
+    busy = Disturbance(lambda: "another program takes 1.0 of 2 cores")
+    found = Adviser(TARGET, Counting(), None, busy).advise([TuningTask("conv", convolution(16))])
+    assert found.busy.endswith("of the time: another program takes 1.0 of 2 cores")
+    assert Adviser(TARGET, Counting()).advise([TuningTask("conv", convolution(16))]).busy == ""
 
 
 def test_costly_tasks_come_first_and_time_may_run_out() -> None:
@@ -143,6 +212,7 @@ def test_the_command_prints_tables_and_json(tmp_path: Path) -> None:
     assert "activations: the task with and without" in plain.output
     assert "channels that are no whole vectors" in plain.output
     assert "1x1" not in plain.output, "a matrix is no image"
+    assert "0:00  task 1 of 1 · " in plain.output, "progress, where nobody sees a bar"
     told = json.loads(cli("advise", model, "--json", "--minutes", 1).output)
     assert {f["question"] for f in told["findings"]} == {ACTIVATION, SHAPE}
     assert all(f["usual_s"] > 0 and f["changed_s"] > 0 for f in told["findings"])

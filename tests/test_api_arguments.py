@@ -71,6 +71,25 @@ def test_tune(given: dict[str, Any], message: str) -> None:
 
 
 @pytest.mark.usefixtures("nothing_is_written")
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [
+        ("n_trials", "say trials=100"),
+        ("timeout", "say minutes=10"),
+        ("storage", "say db='tuning.db'"),
+        ("direction", "say objective="),
+        ("n_jobs", "say nothing: kernels are built on all cores"),
+        ("trails", "say trials="),
+        ("minute", "say minutes="),
+        ("colour", "it has models, minutes, trials, "),
+    ],
+)
+def test_words_of_other_tuners_get_a_hint(word: str, hint: str) -> None:
+    with pytest.raises(TypeError, match=rf"tune\(\) has no argument '{word}': {hint}"):
+        tw.tune(task(), **{word: 3})  # type: ignore[arg-type]
+
+
+@pytest.mark.usefixtures("nothing_is_written")
 def test_a_target_is_a_name_or_a_target() -> None:
     call: Callable[..., Any]
     for call in (tw.tune, tw.compile):
@@ -93,7 +112,9 @@ def test_compile(model: Path) -> None:
         tw.compile(task(), db="none.db")
 
 
-@pytest.mark.parametrize("shape", [(1.7, 24), "1,24", 24, (True, 24), (-1, 24), (None, 24)])
+@pytest.mark.parametrize(
+    "shape", [(1.7, 24), "1,24", 2.0, True, -1, (True, 24), (-1, 24), (None, 24)]
+)
 def test_shapes_are_whole_numbers(model: Path, shape: Any) -> None:
     for shapes in ({"x": shape}, [{"x": shape}]):
         with pytest.raises(tw.InputError, match="the shape of input x is a sequence of whole"):
@@ -120,6 +141,17 @@ def test_shapes_may_be_any_sequence_of_integers(model: Path) -> None:
     for shape in ([2, 24], np.array([2, 24]), (np.int64(2), 24)):
         loaded = tw.load(model, shapes={"x": shape})  # type: ignore[dict-item]
         assert loaded.partition.graph.inputs[0].shape == (2, 24)
+
+
+def test_the_size_of_a_dimension_is_a_number(tmp_path: Path) -> None:
+    free = save_classifier(tmp_path / "free.onnx", batch="n")
+    for size in (3, np.int64(3), (3,), [3]):
+        loaded = tw.load(free, shapes={"n": size})  # type: ignore[dict-item]
+        assert loaded.partition.graph.inputs[0].shape == (3, 24)
+    several = tw.load(free, shapes=[{"n": n} for n in (1, 4)])
+    assert [m.partition.graph.inputs[0].shape[0] for m in several.models] == [1, 4]
+    with pytest.raises(tw.UnsupportedModel, match=r"has no value; give shapes=\{'n': …\}"):
+        tw.load(free)
 
 
 @pytest.mark.cpu

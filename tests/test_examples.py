@@ -37,6 +37,15 @@ def test_custom_rule(
     assert "equal to NumPy" in printed
 
 
+def test_custom_strategy(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_example(monkeypatch, tmp_path, "custom_strategy.py", "--trials", "4")
+    printed = capsys.readouterr().out
+    assert "TuneResult(1 task, 4 trials in " in printed
+    assert "equal to NumPy" in printed
+
+
 def test_hand_schedule(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

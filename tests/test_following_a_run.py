@@ -58,6 +58,22 @@ def test_callbacks_hear_every_round(tmp_path: Path) -> None:
         last.trials = 9  # type: ignore[misc]
 
 
+def test_what_a_run_gives_shows_itself(tmp_path: Path) -> None:
+    result = tw.tune([gemm(), gemm(32)], trials=8, db=tmp_path / "t.db")
+    assert repr(result).startswith("TuneResult(2 tasks, 8 trials in 0:")
+    assert len(repr(result)) < 100
+    text = str(result)
+    assert text.splitlines()[-1] == repr(result)
+    assert "GFLOP/s" in text and "gemm24" in text and "gemm32" in text
+    assert result._repr_html_().startswith("<pre>task")
+    assert result.latency_s is not None and result.untuned_s is not None
+    assert result.speedup is None or result.speedup >= 1.0
+    nothing = dataclasses.replace(result.tasks[0], best_s=None, default_s=None, confirmed=False)
+    empty = dataclasses.replace(result, tasks=(nothing,), trials=0)
+    assert (empty.latency_s, empty.untuned_s, empty.speedup) == (None, None, None)
+    assert "0 trials" in repr(empty) and str(empty)
+
+
 def test_patience_reaches_the_tuner(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     budgets: list[Budget] = []
 

@@ -123,7 +123,7 @@ def test_compiling_says_in_one_note_what_it_leaves_out(
             "cutlass.gemm" not in proved or missing() is not None
         )
     told: list[str] = []
-    tell(*remarks(matches), told.append)
+    tell(*remarks(tasks_of(task()) * 2, matches), told.append)
     sentences = [note for note in told if "ever measured to be right on this device" in note]
     assert len(sentences) == (matches[0].gene is None)
     for note in sentences:

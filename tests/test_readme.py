@@ -36,6 +36,7 @@ SMALLER = {
     "bench resnet50.onnx": "bench resnet50.onnx --seconds 0",
 }
 NOT_RUN = ("make ", "pip install ", "python -m benchmarks.", ". .venv/bin/activate", "cd demo")
+FOR_C = ("gcc ", "./main")  # what compiles examples/c/main.c, and runs it
 C_MAIN = """
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,7 +111,7 @@ def test_every_snippet_is_known_here() -> None:
     languages = set(re.findall(r"^```(\w+)$", README, re.MULTILINE))
     assert languages == {"sh", "python", "c"}
     for line in commands():
-        assert line.startswith(("tilewright ", *NOT_RUN)), line
+        assert line.startswith(("tilewright ", *NOT_RUN, *FOR_C)), line
     for long in SMALLER:
         assert long in README, f"{long!r} is not in the README any more"
 
@@ -159,6 +160,20 @@ def test_python_and_c(
     command = ["gcc", "-Wall", "-Werror", "main.c", "./resnet50.so", "-Wl,-rpath,.", "-o", "main"]
     subprocess.run(command, check=True)
     subprocess.run(["./main"], check=True)
+
+
+@pytest.mark.cpu
+@tools("gcc")
+def test_the_way_to_c(here: Path) -> None:
+    """As it is printed, from the folder that `make demo` leaves inside of the repository."""
+    tw.compile("resnet50.onnx").save("model.so")
+    lines = [line for line in commands() if line.startswith(FOR_C)]
+    assert len(lines) == 2
+    examples = str(ROOT / "examples")
+    for line in lines:
+        words = shlex.split(line.replace("../examples", examples))
+        done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[1].startswith("input x: float32[1, 3, 224, 224]")
 
 
 def test_the_example_has_twenty_lines() -> None:

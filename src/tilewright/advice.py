@@ -8,14 +8,15 @@ principles of system-friendly models): measured here, on the model's own tasks.
 
 Each question is two computations: the task and a variant of it (`expr.what_if`). Both are measured
 as in tuning, checked and in the setting of the network, in turns, with their default programs; with
-the records' best ones where a database has both.
+the records' best ones where a database has both. What differs by no more than it does from turn to
+turn is not told apart.
 """
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
 from time import monotonic
@@ -30,8 +31,11 @@ from tilewright.gene import Gene
 from tilewright.kernels import find_match, open_records
 from tilewright.log import log
 from tilewright.machine import as_target
+from tilewright.measure.load import LoadWatch
+from tilewright.measure.trial import RunOptions
 from tilewright.models import Model, ModelSet, Task, as_tunable
 from tilewright.records.database import Database
+from tilewright.search.disturbance import Disturbance
 from tilewright.search.tasks import Measurer, TuningTask, estimated_s
 from tilewright.space.default import default_gene
 from tilewright.target import CpuTarget
@@ -40,7 +44,7 @@ from tilewright.tuning_tasks import merged, parts_of
 
 ACTIVATION, SHAPE, DEEPER = "activation", "shape", "deeper"
 QUESTIONS = (ACTIVATION, SHAPE, DEEPER)
-TURNS = 3  # of each side; the median counts
+TURNS = 5  # of each side; the median counts
 Told = Callable[[int, int, str], object]
 """Hears how many tasks are done, of how many, and which one is next."""
 
@@ -49,6 +53,7 @@ Told = Callable[[int, int, str], object]
 class Finding:
     """What one change of a task comes to. Seconds are of one call as it is (`usual_s`) and changed;
     the network makes `calls`. `work` is how many times as many operations the changed one has.
+    `spread_s` is how far the cost of a call was, turn by turn, from what is told.
     """
 
     task: str
@@ -58,15 +63,31 @@ class Finding:
     usual_s: float
     changed_s: float
     work: float = 1.0
+    spread_s: float = 0.0
+
+    @property
+    def equal_work_s(self) -> float:
+        """A call of the changed one, for as many operations as it is."""
+        return self.changed_s / self.work
+
+    @property
+    def call_s(self) -> float:
+        """What the thing asked for takes of a call: the activation; channels that are no whole
+        vectors, compared with a contraction of whole ones at as many operations; the 1x1
+        convolution more. Below zero where it takes less than nothing: luck of a program.
+        """
+        more_s = self.usual_s - self.equal_work_s
+        return -more_s if self.question == DEEPER else more_s
 
     @property
     def cost_s(self) -> float:
-        """What the thing asked for takes of a run of the network: the activation; channels that are
-        no whole vectors, compared with a contraction of whole ones at as many operations; the 1x1
-        convolution more. Below zero where it takes less than nothing: noise, or luck of a program.
-        """
-        more_s = self.usual_s - self.changed_s / self.work
-        return self.calls * (-more_s if self.question == DEEPER else more_s)
+        """The same of a run of the network."""
+        return self.calls * self.call_s
+
+    @property
+    def told_apart(self) -> bool:
+        """Whether the turns agree that the two differ."""
+        return abs(self.call_s) > self.spread_s
 
     @property
     def share(self) -> float:
@@ -76,17 +97,22 @@ class Finding:
 
 @dataclass(frozen=True)
 class Advice:
-    """All findings of a network, and the tasks that there was no time for."""
+    """All findings of a network, and the tasks that there was no time for. `busy` says when this
+    machine was busy and why, nothing if it was not.
+    """
 
     findings: tuple[Finding, ...]
     left: tuple[str, ...] = ()
+    busy: str = ""
 
     def of(self, question: str) -> list[Finding]:
-        """Those of one question: the most costly first, of 1x1 convolutions the least."""
+        """Those of one question: the most costly first, of 1x1 convolutions the least; what cannot
+        be told apart comes last.
+        """
         mine = [f for f in self.findings if f.question == question]
         if question == DEEPER:
-            return sorted(mine, key=lambda f: f.share)
-        return sorted(mine, key=lambda f: -f.cost_s)
+            return sorted(mine, key=lambda f: (not f.told_apart, f.share))
+        return sorted(mine, key=lambda f: (not f.told_apart, -f.cost_s))
 
 
 def advise(
@@ -111,9 +137,10 @@ def advise(
     tasks, _ = merged(parts_of([as_tunable(model)], target))
     with (
         open_records(None if db is None else arguments.database(db)) as database,
-        contextlib.closing(TaskMeasurer(target)) as measurer,
+        contextlib.closing(TaskMeasurer(target, options=RunOptions(repeats=1))) as measurer,
     ):
-        return Adviser(target, measurer, database).advise(tasks, minutes, told)
+        disturbance = Disturbance(LoadWatch().look)
+        return Adviser(target, measurer, database, disturbance).advise(tasks, minutes, told)
 
 
 @dataclass(frozen=True)
@@ -123,6 +150,7 @@ class Adviser:
     target: CpuTarget
     measurer: Measurer
     database: Database | None = None
+    disturbance: Disturbance = field(default_factory=Disturbance)
 
     def advise(
         self,
@@ -134,13 +162,17 @@ class Adviser:
         started = monotonic()
         order = sorted(tasks, key=lambda t: -t.weight * self._estimate(t))
         findings: list[Finding] = []
+        left: list[str] = []
         for number, task in enumerate(order):
             if minutes is not None and number and monotonic() - started >= 60 * minutes:
-                return Advice(tuple(findings), tuple(t.name for t in order[number:]))
+                left = [t.name for t in order[number:]]
+                break
             told(number, len(order), task.name)
             findings += self._ask(task)
-        told(len(order), len(order), "")
-        return Advice(tuple(findings))
+            self.disturbance.note(monotonic() - started)
+        if not left:
+            told(len(order), len(order), "")
+        return Advice(tuple(findings), tuple(left), self.disturbance.summary)
 
     def _estimate(self, task: TuningTask) -> float:
         space = task.space(self.target)
@@ -167,29 +199,31 @@ class Adviser:
     ) -> Iterator[Finding]:
         """A finding for each change whose two sides run."""
         sides = [replace(task, dag=dag) for dag in (usual, *changed.values())]
-        seconds = self._in_turns(sides)
-        for (question, change), dag, changed_s in zip(
-            changed, changed.values(), seconds[1:], strict=True
-        ):
-            if changed_s is not None and seconds[0] is not None:
+        mine, *others = self._in_turns(sides)
+        for (question, change), dag, theirs in zip(changed, changed.values(), others, strict=True):
+            if pairs := [(a, b) for a, b in zip(mine, theirs, strict=True) if a and b]:
                 work = dag.useful_flops / usual.useful_flops if question == SHAPE else 1.0
-                yield Finding(task.name, question, change, task.weight, seconds[0], changed_s, work)
+                seconds = (median(a for a, _ in pairs), median(b for _, b in pairs))
+                found = Finding(task.name, question, change, task.weight, *seconds, work)
+                turns = (replace(found, usual_s=a, changed_s=b).call_s for a, b in pairs)
+                yield replace(found, spread_s=_spread([s - found.call_s for s in turns]))
 
-    def _in_turns(self, sides: Sequence[TuningTask]) -> list[float | None]:
-        """Seconds of each side's program, None where a variant's fails; the sides take turns."""
+    def _in_turns(self, sides: Sequence[TuningTask]) -> list[list[float | None]]:
+        """Seconds of each side's program in every turn, None where a variant fails."""
         genes = self._programs(sides)
-        found: list[list[float]] = [[] for _ in sides]
+        found: list[list[float | None]] = [[] for _ in sides]
         for _ in range(TURNS):
             for side, (default, gene), kept in zip(sides, genes, found, strict=True):
+                seconds = None
                 try:
                     (result,) = self.measurer.measure(side, default, [gene], None)
+                    seconds = median(result.latencies_s) if result.latencies_s else None
                 except TilewrightError as error:
                     if side is sides[0]:
                         raise
                     log.warning("%s: a variant cannot be measured: %s", side.name, error)
-                    continue
-                kept += [median(result.latencies_s)] if result.latencies_s else []
-        return [median(seconds) if seconds else None for seconds in found]
+                kept.append(seconds)
+        return found
 
     def _programs(self, sides: Sequence[TuningTask]) -> list[tuple[Gene, Gene]]:
         """Each side's default program, and the one to measure."""
@@ -206,3 +240,9 @@ def _extents(dag: ComputeDAG) -> tuple[int, ...]:
     """Of the axes of a computation of one stage."""
     compute = compute_of(dag.outputs[0])
     return sizes((*compute.axes, *compute.reduce_axes))
+
+
+def _spread(deviations: Sequence[float]) -> float:
+    """The largest deviation but for one turn's: a moment of a busy machine may spoil that."""
+    ordered = sorted(map(abs, deviations))
+    return ordered[-2] if len(ordered) > 2 else ordered[-1]

@@ -9,11 +9,16 @@ Only this module wires graph, search and measuring together.
 from __future__ import annotations
 
 import contextlib
+import inspect
+import io
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, overload
+from typing import Any, Literal, Never, TypeAlias, overload
+
+from rich.console import Console
 
 from tilewright import arguments
 from tilewright.errors import InputError
@@ -22,7 +27,7 @@ from tilewright.measure.device_trial import device_of
 from tilewright.measure.load import LoadWatch
 from tilewright.measure.trial import RunOptions
 from tilewright.models import Model, PathLike, Task, Tunable, as_tunables
-from tilewright.progress import showing
+from tilewright.progress import TaskTable, showing
 from tilewright.records.database import Database
 from tilewright.search.disturbance import Disturbance
 from tilewright.search.objectives import Objective, ObjectiveModel, as_objective
@@ -36,10 +41,11 @@ from tilewright.search.strategies import STRATEGIES, Maker
 from tilewright.search.task_scheduler import SCHEDULERS, TaskScheduler
 from tilewright.search.tasks import TaskSearch, TuningTask, infos_of
 from tilewright.search.tuner import Tuner
-from tilewright.space.derivation import Rule
+from tilewright.space.derivation import Rule, check_rules
 from tilewright.space.rules import rules_of
 from tilewright.target import CpuTarget, Target
 from tilewright.task_measurer import TaskMeasurer
+from tilewright.text import LOG_WIDTH, clock, count, duration, preformatted
 from tilewright.tuning_tasks import merged, model_row, parts_of
 
 SchedulerMaker: TypeAlias = Callable[..., TaskScheduler]
@@ -48,7 +54,7 @@ DEFAULT_MINUTES = 10.0
 # ---- tuning -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TuneResult:
     """What a tuning run did. `shares` are wall seconds by activity, `default_programs_s` those
     until the search began. `busy` says when this machine was busy and why, nothing if it was not.
@@ -78,6 +84,36 @@ class TuneResult:
         """Estimated latency: the weighted sum over all tasks; None while one has no program."""
         return weighted_sum((t.weight, t.best_s) for t in self.tasks)
 
+    @property
+    def untuned_s(self) -> float | None:
+        """The same with default programs."""
+        return weighted_sum((t.weight, t.default_s) for t in self.tasks)
+
+    @property
+    def speedup(self) -> float | None:
+        """How many times faster than untuned, where that is known; what is not confirmed counts as
+        untuned.
+        """
+        sure_s = weighted_sum((t.weight, t.sure_s) for t in self.tasks)
+        untuned_s = weighted_sum((t.weight, t.untuned_s) for t in self.tasks)
+        is_sure = any(t.confirmed for t in self.tasks)
+        return untuned_s / sure_s if is_sure and sure_s and untuned_s else None
+
+    def __repr__(self) -> str:
+        took = f"{count(self.trials, 'trial')} in {clock(self.seconds)}"
+        tasks = count(len(self.tasks), "task")
+        faster = "" if self.speedup is None else f", {self.speedup:.2f}x as fast"
+        return f"TuneResult({tasks}, {took}: {duration(self.latency_s)}{faster})"
+
+    def __str__(self) -> str:
+        console = Console(file=io.StringIO(), width=LOG_WIDTH, highlight=False, emoji=False)
+        with console.capture() as capture:
+            console.print(TaskTable(self.tasks))
+        return f"{capture.get()}{self!r}"
+
+    def _repr_html_(self) -> str:
+        return preformatted(str(self))
+
 
 def tune(
     models: Tunable | PathLike | Sequence[Tunable | PathLike],
@@ -88,7 +124,7 @@ def tune(
     db: str | Path = "tuning.db",
     objective: Objective | Callable[[Sequence[float]], float] | None = None,
     target: Target | str | None = None,
-    strategy: str = "evolution",
+    strategy: str | Maker = "evolution",
     scheduler: str = "gradient",
     reuse: bool | str = False,
     profile: bool = False,
@@ -98,6 +134,7 @@ def tune(
     rules: Sequence[Rule] = (),
     callbacks: Sequence[Callback] = (),
     progress: bool | None = None,
+    **unknown: Never,
 ) -> TuneResult:
     """Search for fast programs of every task and record all trials in `db`.
 
@@ -107,8 +144,10 @@ def tune(
     Stops after `minutes` or `trials`, whichever comes first (default: 10 minutes), or sooner: once
     `patience` trials in a row made nothing better by a thousandth. Equal tasks of several models
     are tuned once; `scheduler` allots trials to tasks. The same command with the same seed goes on
-    where an earlier one stopped. `runner` is the command of a remote runner. `rules` are sketch
-    rules of one's own, tried before those of the target. Each of `callbacks` is called with a
+    where an earlier one stopped. `strategy` is one of `STRATEGIES`, or a class of one's own, called
+    with a task's space, feature extractor and cost model (docs/strategies.md). `runner` is the
+    command of a remote runner. `rules` are sketch rules of one's own, tried before those of the
+    target. Each of `callbacks` is called with a
     `Progress` after every round; what it raises ends the run, whose records are kept. The logger
     "tilewright" has rounds (INFO) and trials (DEBUG), too. `progress` shows the run on standard
     error; None does where that is a terminal or a notebook.
@@ -124,13 +163,18 @@ def tune(
     nothing is learnt: it ends when they are, without any other budget (Bolt, section 3.2.2).
 
     Raises InputError for an argument that cannot be, RecordsError for a database that cannot be
-    used, TargetError for a device that is not here, BuildError, RunError or WrongAnswer when
-    nothing can be measured.
+    used, TargetError for a device that is not here, ScheduleError for a rule of one's own that
+    fails, BuildError, RunError or WrongAnswer when nothing can be measured.
     """
+    begun = time.monotonic()
+    if unknown:
+        known = [name for name in inspect.signature(tune).parameters if name != "unknown"]
+        arguments.refuse_unknown("tune", unknown, known)
     mode = _mode(reuse)
     budget = _budget(trials, minutes, patience, is_bounded=profile or mode == WHOLE)
     db = arguments.database(db)
     _check_search(strategy, scheduler, mode is not None, profile)
+    check_rules(rules)
     seed = arguments.count("seed", seed, least=0)
     goal = as_objective(objective)
     observe = _observer(callbacks)
@@ -139,13 +183,17 @@ def tune(
     if runner is None and chosen.backend.device is not None:
         device_of(chosen)
     tasks, groups = merged(given)
+    budget_s = None if budget.minutes is None else budget.minutes * 60
     with (
         showing(progress, observe) as told,
         Database.open(db) as database,
-        contextlib.closing(TaskMeasurer(chosen, runner, options)) as measurer,
+        contextlib.closing(TaskMeasurer(chosen, runner, options, budget_s)) as measurer,
     ):
         schedulers: SchedulerMaker = SCHEDULERS[scheduler]
         maker: Callable[[TuningTask], Maker] | None = None
+        if not isinstance(strategy, str):
+            own = strategy
+            maker, strategy = (lambda _: own), getattr(own, "__name__", type(own).__name__)
         planned = None
         if mode is not None:
             planned = Planned.begin(
@@ -162,7 +210,7 @@ def tune(
             tasks, database, machine_of(chosen), measurer, chosen,
             _scheduler(schedulers, groups, goal), strategy, seed, tuple(rules), maker,
             profiles=profile,
-            disturbance=Disturbance() if runner else Disturbance(LoadWatch().look),
+            disturbance=Disturbance() if runner else Disturbance(LoadWatch().look), begun=begun,
         )  # fmt: skip
         _register(tuner, given, groups, is_remote=runner is not None)
         result = TuneResult.of(tuner, tuner.run(budget, told))
@@ -181,9 +229,10 @@ def _mode(reuse: Any) -> str | None:
     return reuse
 
 
-def _check_search(strategy: str, scheduler: str, reuse: bool, profile: bool) -> None:
+def _check_search(strategy: str | Maker, scheduler: str, reuse: bool, profile: bool) -> None:
     """Raises InputError for a way of searching that is not known, or two at once."""
-    arguments.one_of("strategy", strategy, STRATEGIES)
+    if not callable(strategy):
+        arguments.one_of("strategy", strategy, STRATEGIES)
     arguments.one_of("scheduler", scheduler, SCHEDULERS)
     if profile and (reuse or strategy != "evolution"):
         other = "reuse" if reuse else f"strategy={strategy!r}"

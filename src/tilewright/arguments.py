@@ -3,6 +3,7 @@
     minutes(10)                      10.0
     count("trials", 64)              64
     shapes({"x": [1, 224]})          {"x": (1, 224)}
+    shapes({"batch": 4})             {"batch": (4,)}
 
 The command line has its options checked here, too, so that both say the same. Everything raises
 InputError, which names the argument, what it may be, and what it was.
@@ -14,6 +15,7 @@ import math
 import operator
 import os
 from collections.abc import Collection, Mapping, Sequence
+from difflib import get_close_matches
 from numbers import Real
 from pathlib import Path
 from typing import Any
@@ -33,6 +35,29 @@ def minutes(value: Any) -> float:
     if not is_number or not math.isfinite(value) or value < 0:
         raise InputError(f"minutes is a finite number, 0 or more, such as 10; got {value!r}")
     return float(value)
+
+
+ELSEWHERE = {
+    "n_trials": "trials=100",
+    "timeout": "minutes=10",
+    "time_limit": "minutes=10",
+    "storage": "db='tuning.db'",
+    "study_name": "db='tuning.db'",
+    "sampler": "strategy='evolution'",
+    "show_progress_bar": "progress=True",
+    "direction": "objective=..., which is always made small",
+    "n_jobs": "nothing: kernels are built on all cores, and timed one at a time",
+}
+"""What is called otherwise in other tuners, and here."""
+
+
+def refuse_unknown(function: str, given: Collection[str], known: Collection[str]) -> None:
+    """Raise TypeError for keywords that a function does not have, with those that may be meant."""
+    for name in given:
+        near = get_close_matches(name, known, 1)
+        ours = ELSEWHERE.get(name) or (f"{near[0]}=" if near else "")
+        hint = f"say {ours}" if ours else f"it has {', '.join(known)}"
+        raise TypeError(f"{function}() has no argument {name!r}: {hint}")
 
 
 def count(name: str, value: Any, least: int = 1) -> int:
@@ -87,15 +112,19 @@ def shapes(value: Any) -> dict[str, tuple[int, ...]]:
 
 
 def shape(name: Any, dims: Any) -> tuple[int, ...]:
-    """The shape of the input `name`."""
+    """The shape of the input `name`; of a dimension, its one size."""
     is_listed = isinstance(dims, Sequence) and not isinstance(dims, (str, bytes))
-    listed = list(dims) if is_listed or hasattr(dims, "__array__") else [None]
+    is_size = _whole(dims) is not None
+    if is_size or not (is_listed or hasattr(dims, "__array__")):
+        listed = [dims]
+    else:
+        listed = list(dims)
     sizes = [_whole(d) for d in listed]
     found = tuple(n for n in sizes if n is not None and n >= 0)
     if not isinstance(name, str) or len(found) < len(sizes):
         raise InputError(
-            f"the shape of input {name} is a sequence of whole numbers such as (1, 3, 224, 224); "
-            f"got {dims!r}"
+            f"the shape of input {name} is a sequence of whole numbers such as (1, 3, 224, 224), "
+            f"the size of a dimension a whole number; got {dims!r}"
         )
     return found
 

@@ -195,7 +195,7 @@ def _operator(
     """The function of a tensor expression."""
     (tuned,) = tuning_tasks.tasks_of(task)
     matches, artifacts = kernels.build_recorded([tuned], db, target)
-    tell(*kernels.remarks(matches), notes)
+    tell(*kernels.remarks([tuned], matches), notes)
     return loaded(artifacts[tuned.computation], target, arguments=task.arguments)
 
 

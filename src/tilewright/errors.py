@@ -6,7 +6,7 @@ A message names the rule that was broken, the place and the values, and what the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 
 class TilewrightError(Exception):
@@ -54,8 +54,8 @@ class UnsupportedModel(TilewrightError):
 
     `refused` has the reasons by the names of the nodes and inputs that cannot be taken, where these
     are known: {"node_7": "TopK: unknown operator"}. `unknown_inputs` are the model's inputs that
-    would have to be given as constants, `unsized` those whose shapes have to be given; the text
-    ends with how.
+    would have to be given as constants, `unsized` those whose shapes have to be given, `open` the
+    dimensions that have a name, but no value; the text ends with how.
     """
 
     def __init__(
@@ -64,27 +64,40 @@ class UnsupportedModel(TilewrightError):
         refused: Mapping[str, str] | None = None,
         unknown_inputs: tuple[str, ...] = (),
         unsized: tuple[str, ...] = (),
+        open: tuple[str, ...] = (),
     ) -> None:
         super().__init__(message)
         self.message = message
         self.refused = dict(refused or {})
         self.unknown_inputs = unknown_inputs
         self.unsized = unsized
+        self.open = open
 
     def about(self, subject: str) -> UnsupportedModel:
         """The same error, whose text begins with what it is about."""
         return UnsupportedModel(
-            f"{subject}: {self.message}", self.refused, self.unknown_inputs, self.unsized
+            f"{subject}: {self.message}",
+            self.refused,
+            self.unknown_inputs,
+            self.unsized,
+            self.open,
         )
 
-    def advised(self, shape: str, constant: str) -> str:
-        """The text in a caller's terms: how one gives the shape and the value of an input `{}`."""
-        ways = [shape.format(name) for name in self.unsized]
-        ways += [constant.format(name) for name in self.unknown_inputs]
+    def advised(self, ways: Sequence[str]) -> str:
+        """The text, with what a caller may give in the terms of whom the caller asked."""
         if not ways:
             return self.message
         stop = "\nGive " if "\n" in self.message else "; give "
         return f"{self.message}{stop}{', '.join(ways)}"
 
     def __str__(self) -> str:
-        return self.advised("shapes={{{!r}: (…)}}", "constants={{{!r}: …}}")
+        sizes = {**dict.fromkeys(self.open, "…"), **dict.fromkeys(self.unsized, "(…)")}
+        values = dict.fromkeys(self.unknown_inputs, "…")
+        parts = {"shapes": sizes, "constants": values}
+        return self.advised(
+            [
+                f"{keyword}={{{', '.join(f'{name!r}: {value}' for name, value in given.items())}}}"
+                for keyword, given in parts.items()
+                if given
+            ]
+        )

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.build.layers import Layers
+from tilewright.build.library import linker_for
 from tilewright.compilation import compiled
 from tilewright.errors import InputError, RecordsError, TargetError, TilewrightError, VerifyError
 from tilewright.expr.dag import ComputeDAG, stage_flops
@@ -39,6 +40,7 @@ from tilewright.records.rows import MEASURED, FactsRow, Trial, WorkloadRow
 from tilewright.report.history import History
 from tilewright.report.reading import read_history
 from tilewright.report.tasks import PrintedProgram
+from tilewright.runtime.library import refuse_library
 from tilewright.schedule.state import State
 from tilewright.schedule.steps import Step, Winograd
 from tilewright.schedule.trace import gene_of
@@ -61,6 +63,16 @@ def weight_files(model: Path) -> list[Path]:
 def model_inputs(model: Path) -> list[Any]:
     """The inputs of an ONNX file as it has them. Raises UnsupportedModel."""
     return list(inputs_of(model))
+
+
+def refuse_saving(path: Path, target: Target) -> Path:
+    """Raise what saving a library for `target` to `path` would: InputError for the path,
+    TargetError for what is no CPU, BuildError without a compiler that links for it; returns the
+    path of its header.
+    """
+    header = refuse_library(path)
+    linker_for(target)
+    return header
 
 
 # ---- the plan of a compiled model -----------------------------------------------------------

@@ -22,6 +22,7 @@ from tilewright.errors import RunError, TilewrightError
 from tilewright.expr.access import has_data_reuse
 from tilewright.expr.serialize import extents
 from tilewright.gene import Gene
+from tilewright.log import log
 from tilewright.machine import machine_of
 from tilewright.measure.pools import BuilderPool, Built
 from tilewright.models import Model, ModelSet, Task
@@ -41,6 +42,7 @@ from tilewright.search.tasks import TuningTask
 from tilewright.settings import Settings
 from tilewright.space.rules.template import unproved
 from tilewright.target import GpuTarget, Target, available_cores
+from tilewright.text import count
 from tilewright.tuning_tasks import merged, parts_of, tasks_of
 
 
@@ -106,9 +108,28 @@ def find_match(
     return max(found, key=lambda m: (m.trial is not None, m.exact))
 
 
-def remarks(matches: Sequence[Match]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def notes_of(tasks: Sequence[TuningTask], matches: Sequence[Match]) -> list[str]:
+    """What is not as it should be: one sentence for all tasks of which the same is true."""
+    named: dict[str, list[str]] = {}
+    for task, match in zip(tasks, matches, strict=True):
+        if match.note:
+            named.setdefault(match.note, []).append(task.name)
+    whom = {note: _whom(names, len(tasks)) for note, names in named.items()}
+    return [*(f"{whom[note]}: {note}" for note in named), *_unproved(matches)]
+
+
+def _whom(names: Sequence[str], total: int) -> str:
+    return names[0] if len(names) == 1 else f"{len(names)} of {count(total, 'kernel')}"
+
+
+def remarks(
+    tasks: Sequence[TuningTask], matches: Sequence[Match]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What is not as it should be: all notes, and the warnings for who does not hear these."""
-    notes = (*(m.note for m in matches if m.note), *_unproved(matches))
+    for task, match in zip(tasks, matches, strict=True):
+        if match.detail:
+            log.debug("%s: %s", task.name, match.detail)
+    notes = tuple(notes_of(tasks, matches))
     warnings = []
     refused = [m.note for m in matches if m.refused]
     if refused:
@@ -170,12 +191,14 @@ def build_networks(
             for i, weight in zip(group.tasks, group.weights, strict=True)
         )
         mine = [tasks[i] for i in group.tasks]
+        told_of = tuple(notes_of(mine, [matches[i] for i in group.tasks]))
         verdicts: dict[str, list[str]] = {}
         for link in part.partition.links:
             verdicts.setdefault(link.verdict, []).append(str(link))
         networks.append(network)
-        plans.append(Plan(planned, network.memory, verdicts, untemplated(mine, target)))
-    return Compiled(tuple(networks), tuple(plans), *remarks(matches), weights=tuple(weights))
+        apart = untemplated(mine, target)
+        plans.append(Plan(planned, network.memory, told_of, verdicts, apart))
+    return Compiled(tuple(networks), tuple(plans), *remarks(tasks, matches), weights=tuple(weights))
 
 
 def _planned(task: TuningTask, calls: int, match: Match, artifact: Artifact) -> PlannedKernel:
@@ -187,7 +210,6 @@ def _planned(task: TuningTask, calls: int, match: Match, artifact: Artifact) -> 
         latency_s=None if match.trial is None else match.trial.latency_s,
         code_bytes=len(artifact.object_code),
         scratch_bytes=artifact.scratch_bytes,
-        note=match.note,
         task=task.hash,
     )
 
@@ -209,7 +231,8 @@ def plan_of_task(task: Task, db: str | Path | None, target: Target) -> Plan:
     matches, kernels = build_recorded([tuned], db, target)
     artifact = kernels[tuned.computation]
     planned = _planned(tuned, 1, matches[0], artifact)
-    return Plan((planned,), MemoryUse.of(artifact), {}, untemplated([tuned], target))
+    notes = tuple(notes_of([tuned], matches))
+    return Plan((planned,), MemoryUse.of(artifact), notes, {}, untemplated([tuned], target))
 
 
 def build_recorded(
@@ -239,8 +262,9 @@ def _carried(task: TuningTask, match: Match, carrier: Carrier) -> Match:
     found = None if match.trial is not None else carrier.program(task)
     if found is None:
         return match
-    note = f"{match.note}; it takes a program of {found.source}, which was not measured for it"
-    return replace(match, carried=found.gene, note=note)
+    note = f"{match.note}; a program of another task serves, which was not measured for it"
+    detail = f"{match.detail or match.note}; it takes a program of {found.source}"
+    return replace(match, carried=found.gene, note=note, detail=detail)
 
 
 def _offered(task: TuningTask, match: Match, target: Target) -> Match:
@@ -275,7 +299,7 @@ def _next_best(
         found = find_match(task, database, target, ids)
     instead = "the default program" if found.trial is None else f"trial {found.trial.id}"
     listed = f"trial{'s' * (len(ids) > 1)} {', '.join(map(str, ids))}"
-    note = f"{task.name}: {listed} of {database.name} cannot be used ({error}); using {instead}"
+    note = f"{listed} of {database.name} cannot be used ({error}); using {instead}"
     return _offered(task, replace(found, note=note, refused=ids), target)
 
 

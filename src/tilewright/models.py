@@ -39,7 +39,9 @@ if TYPE_CHECKING:
     from tilewright.graph.onnx_file import Content as Opened
     from tilewright.graph.partition import Partition
     from tilewright.graph.passes import write_out
+    from tilewright.nest import verified
 else:
+    verified = Lazy("tilewright.nest.verified")
     dags, nodes, sources = (Lazy(f"tilewright.expr.{n}") for n in ("dag", "nodes", "tensors"))
     index_limits, onnx_import, partition, passes, torch_import, write_out = (
         Lazy(f"tilewright.graph.{name}")
@@ -59,7 +61,9 @@ class Task:
     """
 
     def __init__(self, tensors: Tensor | Sequence[Tensor], name: str = "task") -> None:
-        """Raises InputError when no tensor of the list is computed, or for something else in it."""
+        """Raises InputError when no tensor of the list is computed, or for something else in it,
+        ExprError when one may be read outside of its shape.
+        """
         given = [tensors] if isinstance(tensors, nodes.Tensor) else tensors
         wrong = [described(t) for t in given if not isinstance(t, nodes.Tensor)]
         if wrong:
@@ -70,6 +74,7 @@ class Task:
         outputs = [t for t in computed if not any(_reads(other, t) for other in computed)]
         self.name = name
         self.dag = dags.ComputeDAG(outputs)
+        verified.check_written(self.dag)
         inputs = [t.name for t in self.dag.inputs]
         listed = [self.dag.name_of(t) for t in given]
         self.arguments = tuple(dict.fromkeys([n for n in listed if n in inputs] + inputs))
@@ -189,7 +194,7 @@ class ModelSet:
 Tunable: TypeAlias = Task | Model | ModelSet
 """What can be tuned and compiled; the path of an ONNX file stands for its model, too."""
 PathLike: TypeAlias = str | os.PathLike[str]
-Shapes: TypeAlias = Mapping[str, Sequence[int]]
+Shapes: TypeAlias = Mapping[str, Sequence[int] | int]
 Constants: TypeAlias = Mapping[str, Any]
 
 
@@ -226,7 +231,7 @@ def load(
 
     `example_inputs` are the arguments that a torch module is exported with. `shapes` gives values
     to symbolic input dimensions, by input, `{"x": (1, 3, 224, 224)}`, or by the dimension's name,
-    `{"batch": (1,)}`; several such assignments make a ModelSet, whose compiled form picks the
+    `{"batch": 1}`; several such assignments make a ModelSet, whose compiled form picks the
     network by the shapes of its inputs. `constants` are inputs of an ONNX model whose values are
     known now, `{"axes": (1, 2)}`. Without `chains` no two contractions share a kernel. Raises
     InputError for an argument that cannot be, UnsupportedModel with every operator that cannot be
@@ -260,7 +265,7 @@ def load(
 def _import(
     source: Any,
     example_inputs: Any,
-    shapes: Shapes | None,
+    shapes: Mapping[str, Sequence[int]] | None,
     constants: Constants | None,
     chains: bool,
 ) -> Model:
@@ -289,7 +294,7 @@ def _import(
 
 def _of_onnx(
     source: Any,
-    shapes: Shapes | None,
+    shapes: Mapping[str, Sequence[int]] | None,
     constants: Constants | None,
     chains: bool,
     names: Sequence[str] = (),

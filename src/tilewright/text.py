@@ -5,12 +5,15 @@ sentence("arena 2 MB") -> "Arena 2 MB"      shortened("conv_relu_64x64", 9) -> "
 trials(8, 5) -> "13 trials (8 searched, 5 default)"
 parse_size("2 GB") -> 2_000_000_000
 
-And text from elsewhere, so that it can be shown: `harmless`, `plain`, `one_line`.
+And text from elsewhere, so that it can be shown: `harmless`, `plain`, `one_line`; and of ours, in a
+notebook: `preformatted`.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from html import escape
 
 NONE = "–"
 LOG_WIDTH = 132  # columns where the output is no terminal
@@ -73,6 +76,12 @@ def count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
+def some(names: Sequence[str], most: int = 4) -> str:
+    """`a, b, c, d and 3 more`."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
 def shortened(name: str, most: int) -> str:
     """A name in so many characters: its beginning and its end, which often tell it from others."""
     if len(name) <= most:
@@ -90,6 +99,11 @@ def natural(name: str) -> list[str | int]:
     """A key by which `t2` comes before `t10`; compares with keys of other names only."""
     parts = re.split(r"([0-9]+)", name)
     return [int(part) if i % 2 else part for i, part in enumerate(parts)]
+
+
+def preformatted(text: str) -> str:
+    """The text for a notebook, as it is."""
+    return f"<pre>{escape(text)}</pre>"
 
 
 def sentence(text: str) -> str:

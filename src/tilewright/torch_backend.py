@@ -86,7 +86,10 @@ class Context:
         given = dict(options or {})
         unknown = sorted(set(given) - {"db", "shapes", "models"})
         if unknown:
-            raise InputError(f"unknown options {unknown}; known: db, shapes, models")
+            raise InputError(
+                f"unknown options {unknown}; known: db, shapes, models; what is compiled runs on "
+                "this machine's CPU"
+            )
         context = Context(**given)
         if not isinstance(context.shapes, int) or context.shapes < 1:
             raise InputError(f"the option shapes is a positive number, not {context.shapes!r}")

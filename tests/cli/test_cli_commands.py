@@ -237,8 +237,14 @@ def test_compile_saves_a_library(tuned: tuple[Path, Result], model: Path, tmp_pa
 
 
 @pytest.mark.cpu
-def test_show_prints_every_layer_of_the_best_program(tuned: tuple[Path, Result]) -> None:
-    result = cli("show", tuned[0], "matmul")
+def test_show_prints_the_loops_and_other_layers_on_demand(tuned: tuple[Path, Result]) -> None:
+    short = cli("show", tuned[0], "matmul")
+    assert short.exit_code == 0, short.output
+    assert f" of {tuned[0]}, measured on " in short.output and "tiled" in short.output
+    assert "multi_level_tiling" not in short.output and "define void @" not in short.output
+    assert "── nest" in short.output and "for " in short.output
+    layers = [word for one in ("sketch", "trace", "nest", "ir") for word in ("--layer", one)]
+    result = cli("show", tuned[0], "matmul", *layers)
     assert result.exit_code == 0, result.output
     order = [result.output.index(f"── {name}") for name in ("sketch", "trace", "nest", "ir")]
     assert order == sorted(order)
@@ -251,8 +257,8 @@ def test_show_prints_every_layer_of_the_best_program(tuned: tuple[Path, Result])
 def test_show_takes_a_trial_and_a_layer(tuned: tuple[Path, Result]) -> None:
     result = cli("show", tuned[0], "--trial", 1, "--layer", "nest")
     assert result.exit_code == 0, result.output
-    assert "trial 1 of" in result.output
-    assert "proposed by default" in result.output
+    assert f"trial 1 of {tuned[0]}, measured on" in result.output
+    assert "the untuned program" in result.output
     assert "define void" not in result.output
 
 
@@ -317,7 +323,17 @@ def test_several_shapes_of_one_model(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.ones((5, 24), np.float32))
     given = cli("run", model, *shapes, "--input", f"x={tmp_path / 'x.npy'}")
     assert "y: float32[5, 40]" in given.output
-    assert "y: float32[" in cli("run", model, *shapes).output
+    every = cli("run", model, *shapes, "--check")
+    assert every.exit_code == 0, every.output
+    for rows in (3, 5):
+        assert f"free[{rows}x24]\n" in every.output and f"y: float32[{rows}, 40]" in every.output
+    told = json.loads(cli("run", model, *shapes, "--json").output)
+    assert [n["outputs"][0]["shape"] for n in told["networks"]] == [[3, 40], [5, 40]]
+    check_error(cli("run", model, *shapes, "--output", tmp_path / "y.npz"), "--output holds the")
+    one = cli(
+        "run", model, *shapes, "--input", f"x={tmp_path / 'x.npy'}", "--output", tmp_path / "y.npz"
+    )
+    assert one.exit_code == 0 and np.load(tmp_path / "y.npz")["y"].shape == (5, 40)
     np.save(tmp_path / "x.npy", np.ones((4, 24), np.float32))
     wrong = cli("run", model, *shapes, "--input", f"x={tmp_path / 'x.npy'}")
     assert wrong.exit_code == 1

@@ -26,7 +26,7 @@ def test_a_broken_model(tmp_path: Path) -> None:
 
 def test_a_symbolic_shape_without_a_value(tmp_path: Path) -> None:
     model = save_classifier(tmp_path / "free.onnx", batch="n")
-    check_error(cli("run", model), f"{model}: dimension 0 (n)", "no value; give --shape x=N,N,...")
+    check_error(cli("run", model), f"{model}: dimension 0 (n)", "no value; give --shape n=N")
     check_error(cli("run", model, "--shape", "m=2"), "no dimension is called m", "x [n, 24]")
 
 

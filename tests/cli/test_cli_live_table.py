@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
 
 from tilewright.progress.display import live_view
 from tilewright.progress.snapshot import Snapshot
-from tilewright.progress.table import COLUMNS, TaskTable
+from tilewright.progress.table import COLUMNS, MOST, TaskTable
 from tilewright.search.measuring import Shares
 from tilewright.search.progress import Budget, TaskResult
 from tilewright.text import shortened
@@ -90,8 +91,22 @@ def test_wide_terminals_show_whole_names() -> None:
 def test_the_summary_lists_every_task() -> None:
     console = Console(file=io.StringIO(), width=100)
     with console.capture() as capture:
-        console.print(TaskTable(snapshot()))
+        console.print(TaskTable(snapshot().tasks))
     assert len(capture.get().splitlines()) == 1 + len(NAMES)
+
+
+def test_many_tasks_are_summed_up_in_one_row() -> None:
+    console = Console(file=io.StringIO(), width=100)
+    rows = [replace(row, best_s=1e-3, weight=1.0) for row in snapshot().tasks for _ in range(8)]
+    with console.capture() as capture:
+        console.print(TaskTable(rows))
+    lines = capture.get().splitlines()
+    assert len(lines) == 1 + MOST + 1
+    assert lines[-1].strip() == "… and 24 more tasks, 60% of the latency"
+    unknown = replace(rows[0], best_s=None)
+    with console.capture() as capture:
+        console.print(TaskTable([unknown, *rows]))
+    assert capture.get().splitlines()[-1].strip() == "… and 25 more tasks"
 
 
 def test_names_keep_both_ends() -> None:

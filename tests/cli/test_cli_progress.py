@@ -11,6 +11,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,7 +21,14 @@ import tilewright as tw
 from cli_models import cli
 from processes import processes_with
 from tilewright.progress.display import LiveTable, PlainLines, showing
-from tilewright.progress.lines import doubt_line, end_line, share_line, state_line, summary_line
+from tilewright.progress.lines import (
+    doubt_line,
+    end_line,
+    fault_lines,
+    share_line,
+    state_line,
+    summary_line,
+)
 from tilewright.progress.snapshot import Snapshot
 from tilewright.progress.table import TaskTable
 from tilewright.records.database import Database
@@ -68,11 +76,88 @@ def test_a_speed_up_counts_what_is_not_confirmed_as_untuned() -> None:
     assert summary_line(mixed()) == "estimated latency 14 ms (untuned 18 ms, 1.29x)"
     assert doubt_line(mixed()) == (
         "1 task not confirmed (44% of the untuned latency), "
-        "1 task not measured (11% of the untuned latency): counted as untuned"
+        "1 task not measured (11% of the untuned latency): counted as untuned; "
+        "0:02 more confirm what was found"
     )
     text = io.StringIO()
-    Console(file=text, width=120).print(TaskTable(mixed()))
+    Console(file=text, width=120).print(TaskTable(mixed().tasks))
     assert text.getvalue().count("2.00x") == 1, "of the confirmed task"
+
+
+def test_last_lines_count_what_ran_and_name_what_failed() -> None:
+    """Of three tasks one ran, one failed, and there was no time for one, which has an estimate."""
+    parts = [
+        progress(tasks=1),
+        progress(None, tasks=1, default_s=None, errors=1, fault="did not end: no answer in 10 s"),
+        progress(None, tasks=1, default_s=None, expected_s=0.001),
+    ]
+    moment = replace(parts[0], tasks=tuple(p.task for p in parts), trials=0)
+    snapshot = Snapshot.of(moment)
+    assert summary_line(snapshot) == "estimated latency: 1 of 3 tasks measured"
+    assert doubt_line(snapshot).startswith("1 task not confirmed, 1 task not measured")
+    assert end_line(snapshot).startswith("2 trials (0 searched, 2 default)")
+    assert fault_lines(snapshot) == ["The untuned program of conv did not end: no answer in 10 s."]
+    estimates = Snapshot.of(replace(moment, tasks=(parts[2].task,) * 3))
+    assert summary_line(estimates) == "estimated latency: 0 of 3 tasks measured"
+    many = Snapshot.of(replace(moment, tasks=(parts[1].task,) * 5))
+    assert len(fault_lines(many)) == 4
+    assert fault_lines(many)[-1] == "2 more untuned programs failed, too."
+
+
+def test_default_programs_are_told_one_by_one() -> None:
+    early = replace(progress(None), phase="default programs", trials=0)
+    assert str(early) == "default programs: conv 4 ms, after 0:20"
+    first = replace(progress(None, default_s=None), phase="default programs")
+    assert str(first) == "default programs: conv, after 0:20", "it is measured once more"
+    failed = replace(progress(None, fault="did not end", default_s=None), phase="default programs")
+    assert str(failed) == "default programs: conv did not end, after 0:20"
+    assert "all together" not in str(progress(None)), "nothing is known of all yet"
+
+
+def test_the_clock_of_plain_lines_never_stands_still(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before the first call of a run, and between two calls, however far apart."""
+    now, waited = [50.0], []
+
+    class Ended:
+        """Time passes while one waits; news comes after the second line."""
+
+        def wait(self, seconds: float) -> bool:
+            waited.append(seconds)
+            now[0] += seconds
+            if len(waited) == 3:
+                show(progress())
+            return len(waited) > 6
+
+    clock = SimpleNamespace(monotonic=lambda: now[0])
+    for module in (PlainLines.__module__, Snapshot.__module__):
+        monkeypatch.setattr(sys.modules[module], "time", clock)
+    text = io.StringIO()
+    show = PlainLines(Console(file=text, width=200))
+    show._ended = Ended()  # type: ignore[assignment]
+    show._tick()
+    lines = text.getvalue().splitlines()
+    assert [line.split()[:2] for line in lines[:2]] == [
+        ["0:05", "preparing"],
+        ["0:10", "preparing"],
+    ]
+    assert [line.split()[0] for line in lines[2:]] == ["0:20", "0:25", "0:30", "0:35"]
+    assert all("search · conv" in line for line in lines[2:])
+    assert max(waited) <= 5.0
+
+
+def test_a_reader_that_has_gone_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between two calls nobody would hear of it."""
+
+    class Gone(Console):
+        def print(self, *_: object, **__: object) -> None:
+            raise error
+
+    monkeypatch.setattr(sys.modules[PlainLines.__module__], "LINE_S", 0.0)
+    for error in (OSError(28, "no space"), SystemExit(1)):
+        show = PlainLines(Gone(width=200))
+        show._tick()
+        with pytest.raises(type(error)):
+            show(progress())
 
 
 def test_a_busy_machine_is_one_line() -> None:

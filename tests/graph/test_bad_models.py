@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -71,9 +72,26 @@ def test_a_dimension_without_a_value() -> None:
     model = make_model([node("Relu", ["x"], ["y"])], {"x": ("batch", 3, "height")})
     assert error(model) == (
         "test: dimension 0 (batch) of input x [batch, 3, height] has no value; "
-        "give shapes={'x': (…)}"
+        "give shapes={'batch': …, 'height': …}"
     )
     assert load(model, shapes={"x": (2, 3, 5)}).outputs[0].shape == (2, 3, 5)
+    assert load(model, shapes={"batch": (2,), "height": (5,)}).outputs[0].shape == (2, 3, 5)
+    assert error(model, shapes={"batch": (2,)}).endswith("has no value; give shapes={'height': …}")
+
+
+@pytest.mark.parametrize(
+    ("inputs", "advice"),
+    [
+        ({"x": ("n", 3), "z": ("n", "m")}, "give shapes={'n': …, 'm': …}"),
+        ({"x": ("n", 3), "z": ("past + n", 3)}, "give shapes={'n': …, 'z': (…)}"),
+        ({"x": (None, 3), "z": (1, 3)}, "give shapes={'x': (…)}"),
+        ({"x": (None, "n"), "z": (1, 3)}, "give shapes={'x': (…)}"),
+        ({"x": (None, "n"), "z": (1, "n")}, "give shapes={'n': …, 'x': (…)}"),
+    ],
+)
+def test_all_that_is_missing_is_asked_for_once(inputs: dict[str, Any], advice: str) -> None:
+    model = make_model([node("Add", ["x", "z"], ["y"])], inputs)
+    assert error(model).endswith(advice)
 
 
 def test_shapes_that_contradict_the_model() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -16,6 +18,7 @@ from devices import tools
 from tilewright.network.variants import NetworkSet
 from tilewright.runtime.constants import ConstantPool, shared_offsets
 
+EXAMPLE = Path(__file__).parents[2] / "examples" / "c" / "main.c"
 CHECKS = Path(__file__).with_name("library_shapes.c")
 W = np.random.default_rng(0).standard_normal((24, 40)).astype(np.float32)
 
@@ -54,6 +57,58 @@ def test_the_inputs_shapes_pick_the_network() -> None:
         nets.run({"z": np.zeros((2, 24), np.float32)})
     with pytest.raises(tw.InputError, match=r"no network for x \[2, 24\], input 1 \[1\]; there"):
         nets(np.zeros((2, 24), np.float32), np.zeros(1))
+
+
+def check_like_a_network(nets: Any, name: str) -> None:
+    """What is asked of a network may be asked of a set."""
+    assert [(s.name, s.shape) for s in nets.inputs] == [("x", (2, 24))]
+    assert [(s.name, s.shape) for s in nets.outputs] == [("y", (2, 40))]
+    assert nets.name == name
+    assert name in repr(nets) and "x [5, 24]" in repr(nets) and "\n" not in repr(nets)
+    assert "net_" not in repr(nets) + repr(nets.networks[0])
+    usual = nets.threads
+    nets.threads = 1
+    assert nets.threads == 1 and {n.threads for n in nets.networks} == {1}
+    nets.threads = None
+    assert nets.threads == usual
+    x = np.zeros((5, 24), np.float32)
+    for given in ([x], {"x": x}):
+        assert nets.profile(given, runs=1).kernels
+    with pytest.raises(tw.InputError, match="run takes the inputs first"):
+        nets.run(None, {"x": x})
+
+
+@pytest.mark.cpu
+@tools("gcc")
+def test_a_set_is_a_network_like_any_other(saved: tuple[NetworkSet, Path]) -> None:
+    nets, path = saved
+    check_like_a_network(nets, "test")
+    check_like_a_network(tw.load_library(path), "test")
+    check_like_a_network(pickle.loads(pickle.dumps(nets)), "test")
+
+
+@pytest.mark.cpu
+@tools("gcc")
+def test_the_c_example_walks_all_shapes(tmp_path: Path) -> None:
+    nets = tw.compile(tw.load(model(), shapes=[{"x": (2, 24)}, {"x": (5, 24)}]))
+    nets.save(tmp_path / "model.so")
+    flags = ("-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", f"-I{tmp_path}")
+    program = tmp_path / "main"
+    words = ("gcc", *flags, EXAMPLE, tmp_path / "model.so", "-Wl,-rpath,$ORIGIN", "-o", program)
+    built = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stderr
+    shown = subprocess.run([program], capture_output=True, text=True, check=True).stdout
+    lines = shown.splitlines()
+    assert len(lines[0].split()) == 7, "no features after the target's name"
+    assert [line.split(",")[0] for line in lines[1:]] == [
+        *("input x: float32[2", "output y: float32[2"),
+        *("input x: float32[5", "output y: float32[5"),
+    ]
+    x = np.random.default_rng(0).standard_normal((5, 24)).astype(np.float32)
+    x.tofile(tmp_path / "x.bin")
+    subprocess.run([program, "1", tmp_path / "x.bin", tmp_path / "y.bin"], check=True)
+    y = np.fromfile(tmp_path / "y.bin", np.float32).reshape(5, 40)
+    np.testing.assert_array_equal(y, nets(x)[0])
 
 
 @pytest.mark.cpu

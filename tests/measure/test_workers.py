@@ -83,6 +83,23 @@ def test_a_crash_costs_one_request(
     assert runner.worker.starts == starts + 1
 
 
+def test_a_process_may_start_before_its_first_request() -> None:
+    with RunnerClient() as early:
+        early.worker.launch()
+        early.worker.launch()
+        pid = early.worker.pid
+        assert pid is not None and not early.worker.facts
+        assert early.run(TASK, GOOD, QUICK).latencies_s
+        assert (early.worker.pid, early.worker.starts) == (pid, 1)
+    with RunnerClient() as killed:
+        killed.worker.launch()
+        process = killed.worker._process
+        killed.worker.kill()
+        assert process is not None and process.wait()
+        assert killed.run(TASK, GOOD, QUICK).latencies_s
+        assert killed.worker.starts == 2
+
+
 def test_an_endless_loop_ends_at_the_time_limit(runner: RunnerClient) -> None:
     failure = failure_of(runner, "endless loop", replace(QUICK, timeout_s=0.3))
     assert (failure.stage, failure.error) == ("timeout", "TimeoutError")

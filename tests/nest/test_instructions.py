@@ -195,19 +195,19 @@ REFUSED: dict[str, tuple[Node, str]] = {
     ),
     "outside": (
         replace(IN_SHARED, operands=(read(X, T + 1, 0),)),
-        r"dimension 0 of x: t \+ 1 is in \[1, 32\], the extent is 32",
+        r"x: index t \+ 1 of dimension 0 is in 1\.\.32, outside 0\.\.31",
     ),
     "a run that ends outside": (
         replace(IN_SHARED, operands=(read(X, T, 4),)),
-        r"dimension 1 of x: 11 is in \[11, 11\], the extent is 8",
+        r"x: index 11 of dimension 1 is in 11\.\.11, outside 0\.\.7",
     ),
     "a result that ends outside": (
         replace(IN_SHARED, result=read(S, T, 1)),
-        r"dimension 1 of s: 8 .* is in \[8, 8\]",
+        r"s: index 8 .* of dimension 1 is in 8\.\.8",
     ),
     "a condition that admits too much": (
         replace(IN_SHARED, operands=(select(T < 40, read(X, T * 2, 0), Const(0.0, FLOAT32)),)),
-        r"dimension 0 of x: t \* 2 is in \[0, 62\]",
+        r"x: index t \* 2 of dimension 0 is in 0\.\.62",
     ),
     "ldmatrix of memory": (
         replace(turned("ldmatrix.x4"), operands=(read(X, T, 0),)),

@@ -76,19 +76,23 @@ def test_else_the_nearest_machine_serves_and_is_named(db: Database) -> None:
     assert not match.exact and match.trial is not None
     assert match.trial.machine == near.fingerprint
     assert match.note == (
-        "matmul: no record of this machine; using one of another "
+        "no record of this machine; using one of another "
         "(cores 8 instead of 2; compiler x 1 instead of LLVM 22.1.0)"
     )
 
 
 def test_nothing_found_says_why(db: Database) -> None:
-    assert find_record(db, OTHER_WORKLOAD, MACHINE).note == "conv2d: no record of it"
+    missing = f"no record in {db.name}, so untuned (tune longer)"
+    other = find_record(db, OTHER_WORKLOAD, MACHINE)
+    assert (other.note, other.detail) == (missing, "")
     larger = replace(WORKLOAD, hash="w2", extents=(1024, 1024, 1024))
-    assert find_record(db, larger, MACHINE).note == (
-        "matmul: no record of extents [1024, 1024, 1024]; 1 of the same structure have others "
+    relative = find_record(db, larger, MACHINE)
+    assert relative.note == missing, "extents are no words of a user"
+    assert relative.detail == (
+        "no record of extents [1024, 1024, 1024]; 1 of the same structure have others "
         "([512, 512, 512])"
     )
     db.add_trials([failure(1), failure(2)])
     match = find_record(db, WORKLOAD, MACHINE)
     assert match.trial is None and not match.exact
-    assert match.note == "matmul: all 2 recorded trials failed on this machine"
+    assert match.note == "all 2 recorded trials failed on this machine"

@@ -25,7 +25,7 @@ from tilewright.network.memory_use import MemoryUse
 from tilewright.network.plan import Plan, PlannedKernel
 from tilewright.records import Database, FactsRow
 from tilewright.records.provenance import network_key, provenance
-from tilewright.records.rows import MEASURED
+from tilewright.records.rows import CARRIED, MEASURED
 from tilewright.report.bars import MOST, gains, latencies
 from tilewright.report.figures import overview
 from tilewright.report.history import History
@@ -34,6 +34,10 @@ from tilewright.report.plot import framed, from_zero, lines
 from tilewright.report.words import ORIGINS, RULES, origin_words, sketch_words
 from tilewright.schedule.steps import Winograd
 from tilewright.search.evolution import CHOICE, CROSSOVER, PARENT, SAMPLE
+from tilewright.search.offered import PARTS
+from tilewright.search.offered import TEMPLATE as ROW
+from tilewright.search.profiler import PROFILE
+from tilewright.search.reuse.strategy import RANKED
 from tilewright.space.derivation import UNTOLD
 from tilewright.space.rules import CPU_RULES, GPU_RULES
 from tilewright.target import Target
@@ -131,7 +135,7 @@ def test_an_unconfirmed_pair_has_no_factor(page: Page, history: History) -> None
 def test_what_bench_measures_is_kept(tmp_path: Path) -> None:
     file = tmp_path / "t.db"
     target = "cpu:icelake-server cores=2"
-    kernel = PlannedKernel("gemm", 1, 0, "tuned", None, 0, 0, "", tasks()[0].hash)
+    kernel = PlannedKernel("gemm", 1, 0, "tuned", None, 0, 0, tasks()[0].hash)
     plan = Plan((kernel,), MemoryUse(0, 0, 0, 0))
     with Database.open(file) as database:
         fill(database)
@@ -273,12 +277,16 @@ def test_facts_are_text_and_numbers(facts: dict[str, Any]) -> None:
 
 def test_every_word_of_the_source_has_one_of_a_reader() -> None:
     mutations = {name for kind in Target.kinds.values() for name in kind.backend.mutations}
-    own = {"", "default", SAMPLE, PARENT, CROSSOVER, CHOICE}
+    own = {"", "default", SAMPLE, PARENT, CROSSOVER, CHOICE, PROFILE, PARTS, ROW, CARRIED, RANKED}
     assert mutations | own == ORIGINS.keys()
     shown = {rule.name for rule in (*CPU_RULES, *GPU_RULES)}.difference(UNTOLD)
     assert shown == RULES.keys()
     assert sketch_words("pack_read · c: rfactor inner k · c: tables unrolled") == (
         "an input packed, c: partial sums, inner part of k, c: tables unrolled"
+    )
+    assert sketch_words("multi_level_tiling_with_fusion · Z: at R · mx: root · e: inline") == (
+        "tiled together with what reads the result, Z in the loops of R, mx by itself, "
+        "e where it is read"
     )
     assert origin_words("my_rule") == "my rule"
 

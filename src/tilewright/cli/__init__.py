@@ -8,10 +8,12 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 
 
 def main() -> None:
-    """The entry point of the command `tilewright`."""
+    """The entry point of the command `tilewright`. Commands find when it began in their context."""
+    begun = time.monotonic()
     usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if usual:  # while modules are loaded nothing is there to be cleaned up
         signal.signal(signal.SIGINT, lambda *_: os._exit(128 + signal.SIGINT))
@@ -26,4 +28,4 @@ def main() -> None:
         sys.exit(FAILED)
     if usual:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    app()
+    app(obj=begun)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from time import monotonic
 from typing import Annotated, TypeAlias
 
 import typer
@@ -26,7 +27,7 @@ from tilewright.cli.options import (
     usage,
 )
 from tilewright.cli.parts import advice
-from tilewright.text import count, duration
+from tilewright.text import NONE, clock, count, duration
 
 NEARLY_FREE = 0.1  # of a task's time, for a 1x1 convolution more
 Minutes: TypeAlias = Annotated[
@@ -53,7 +54,8 @@ def advise(
 
     Of each kernel of the model: what its activation takes (measured without it), what channels
     take that are no whole vectors (measured with more), and what a 1x1 convolution behind it would
-    take. Variants run their untuned programs; with --db the best ones where it has both.
+    take. Variants run their untuned programs; with --db the best ones where it has both. The two
+    take turns; what differs by no more than from turn to turn is "not told apart".
 
     Example: tilewright advise resnet50.onnx --minutes 3
     """
@@ -66,16 +68,18 @@ def advise(
             {
                 "model": str(model),
                 "findings": [
-                    {**asdict(f), "cost_s": f.cost_s, "share": f.share} for f in found.findings
+                    asdict(f) | {"cost_s": f.cost_s, "share": f.share, "told_apart": f.told_apart}
+                    for f in found.findings
                 ],
                 "left": list(found.left),
+                "busy": found.busy,
             }
         )
         return
     titles = {
         advice.ACTIVATION: "activations: the task with and without",
         advice.SHAPE: "channels that are no whole vectors: the contraction alone, and with whole "
-        "ones",
+        "ones for as many operations",
         advice.DEEPER: "a 1x1 convolution more: the task without and with",
     }
     for question in advice.QUESTIONS:
@@ -83,27 +87,33 @@ def advise(
             print_findings(console, titles[question], mine)
     if not found.findings:
         console.print("There is nothing to advise: no activations, and no contractions.")
+    if found.busy:
+        console.print(f"The machine was {found.busy}.", style="yellow")
     if found.left:
         console.print(f"No time for {count(len(found.left), 'task')}: give it more --minutes.")
 
 
 def print_findings(console: Console, title: str, findings: Sequence[tw.Finding]) -> None:
-    """One row a finding; costs are of a run of the network, shares of what the task takes."""
+    """One row a finding: what it costs a call is the difference of the two times before it."""
     table = Table(box=None, header_style="bold", pad_edge=False, title=title, title_justify="left")
     for heading in ("task", "change"):
         table.add_column(heading)
-    for heading in ("calls", "as it is", "changed", "costs a run", "of the task"):
-        table.add_column(heading, justify="right")
+    for heading in ("as it is", "changed", "costs a call", "±", "calls", "a run", "of the task"):
+        table.add_column(heading, justify="right", no_wrap=True)
     for f in findings:
-        free = f.question == advice.DEEPER and f.share <= NEARLY_FREE
+        most = (f.call_s + f.spread_s) / f.usual_s
+        free = f.question == advice.DEEPER and most <= NEARLY_FREE
+        cost = ("not told apart", duration(f.spread_s), f"{f.calls:g}", NONE, NONE)
+        if f.told_apart:
+            sign = "-" if f.call_s < 0 else ""
+            each, run = (f"{sign}{duration(abs(s))}" for s in (f.call_s, f.cost_s))
+            cost = (each, duration(f.spread_s), f"{f.calls:g}", run, f"{f.share:.0%}")
         table.add_row(
             f.task,
             f"{f.change}{' (nearly free)' if free else ''}",
-            f"{f.calls:g}",
             duration(f.usual_s),
-            duration(f.changed_s),
-            duration(f.cost_s) if f.cost_s > 0 else "nothing",
-            f"{f.share:.0%}",
+            duration(f.equal_work_s),
+            *cost,
         )
     console.print(table)
     console.print()
@@ -111,11 +121,16 @@ def print_findings(console: Console, title: str, findings: Sequence[tw.Finding])
 
 @contextmanager
 def _progress(console: Console) -> Iterator[Callable[[int, int, str], None]]:
-    """What hears how far it is, and shows that where somebody looks."""
+    """What hears how far it is, and shows that: a bar on a terminal, elsewhere a line a task."""
+    begun = monotonic()
     with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
         row = bar.add_task("", total=None)
 
         def told(done: int, total: int, name: str) -> None:
             bar.update(row, completed=done, total=total, description=name)
+            if name and not console.is_terminal:
+                console.print(
+                    f"{clock(monotonic() - begun):>6}  task {done + 1} of {total} · {name}"
+                )
 
         yield told

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -23,14 +24,15 @@ from tilewright.cli.options import (
     load_model,
 )
 from tilewright.cli.outputs import protect
-from tilewright.cli.parts import compilation
+from tilewright.cli.parts import compilation, inspection
+from tilewright.headers import missing
 from tilewright.machine import as_target
 from tilewright.network.plan import PROGRAM_KINDS, Plan
 from tilewright.network.variants import NetworkSet
 from tilewright.runtime.host import host_architecture
 from tilewright.runtime.library import refuse_library
 from tilewright.target import CpuTarget
-from tilewright.text import NONE, count, duration, rate, sentence, size
+from tilewright.text import NONE, count, duration, rate, sentence, size, some
 
 
 def compile(
@@ -64,9 +66,11 @@ def compile(
     Example: tilewright compile resnet50.onnx --db tuning.db -o resnet50.so
     """
     console = output(quiet)
-    if save is not None:
-        protect([save, refuse_library(save)], model, db)
     chosen = as_target(target)
+    if save is not None:
+        needed = [save, refuse_library(save)]
+        inspection.refuse_saving(save, chosen)
+        protect(needed, model, db)
     loaded = load_model(model, shape, constant, chains)
     variants = each_shape(loaded)
     # The plans have the notes.
@@ -89,6 +93,25 @@ def compile(
         console.print(f"Compiled for {chosen.name} ({chosen.generation}); not loaded here.")
     if save is not None:
         console.print(f"Saved to {save} and {header}.", soft_wrap=True)
+
+
+def template_lines(plan: Plan, lacking: str | None) -> Iterator[str]:
+    """What was decided about contractions, a line a reason; that templates are not installed
+    (`lacking` says what is) is one for all.
+    """
+    is_told = False
+    for verdict, pairs in plan.verdicts.items():
+        if lacking is None or lacking not in verdict:
+            yield f"Back to back, {verdict}: {some(pairs)}"
+        else:
+            is_told = True
+    for reason, names in plan.untemplated.items():
+        if reason != lacking:
+            yield f"Contractions that no template computes ({reason}): {some(names)}"
+        else:
+            is_told = True
+    if is_told:
+        yield f"Templates are not tried: {lacking}"
 
 
 def print_plan(console: Console, plan: Plan) -> None:
@@ -116,14 +139,9 @@ def print_plan(console: Console, plan: Plan) -> None:
         style="bold",
     )
     console.print(sentence(str(plan.memory)), soft_wrap=True)
-    for verdict, pairs in plan.verdicts.items():
-        told = f"Back to back, {verdict}: {'; '.join(pairs)}"
-        console.print(told, soft_wrap=True, markup=False, highlight=False)
-    for reason, names in plan.untemplated.items():
-        told = f"Contractions that no template computes ({reason}): {', '.join(names)}"
+    for told in template_lines(plan, missing()):
         console.print(told, soft_wrap=True, markup=False, highlight=False)
     if plan.latency_s is not None:
         console.print(f"Sum of the recorded latencies: {duration(plan.latency_s)}")
-    for k in plan.kernels:
-        if k.note:
-            console.print(f"note: {k.note}", soft_wrap=True)
+    for note in plan.notes:
+        console.print(f"note: {note}", soft_wrap=True)

@@ -162,8 +162,10 @@ def load_models(
             else:
                 models.append(read(file, shapes=mine[0] if mine else None))
         except UnsupportedModel as error:
-            text = error.advised("--shape {}=N,N,...", "--constant {}=VALUE")
-            raise UnsupportedModel(text) from error
+            ways = [f"--shape {name}=N" for name in error.open]
+            ways += [f"--shape {name}=N,N,..." for name in error.unsized]
+            ways += [f"--constant {name}=VALUE" for name in error.unknown_inputs]
+            raise UnsupportedModel(error.advised(ways)) from error
     return models
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import numpy as np
 import typer
+from rich.console import Console
 
 import tilewright as tw
 from tilewright.artifact import Array
@@ -32,6 +34,7 @@ from tilewright.cli.options import (
 from tilewright.cli.outputs import protect
 from tilewright.cli.parts import compilation
 from tilewright.deviation import ATOL, NARROW_RTOL, RTOL, GivenTolerance
+from tilewright.errors import InputError
 from tilewright.files import refuse_output
 from tilewright.machine import as_target, host_target
 from tilewright.network.variants import NetworkSet
@@ -87,7 +90,7 @@ def run(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Run a model once and describe its outputs.
+    """Run a model once and describe its outputs; of several shapes each, or those that inputs fit.
 
     Inputs not given are random: floats of a normal distribution; integers that are valid indices
     where they index something, else 0 or 1.
@@ -101,35 +104,73 @@ def run(
     chosen = as_target(target)
     loaded = load_model(model, shape, constant, chains)
     networks, call = compiled(loaded, db, chosen, progress=not quiet)
-    # The first network that the given arrays fit.
-    for network, one in zip(networks, each_shape(loaded), strict=True):
-        specs, limits = network.artifact.inputs, one.facts.index_limits
-        arrays, random = read_inputs(inputs or (), specs, seed, limits)
-        if all(arrays[s.name].shape == s.shape for s in specs):
-            break
-    outputs = call(arrays)
-    names = [s.name for s in network.artifact.outputs]
-    if save is not None:  # before anything is printed, for who reads that may stop reading
-        write_outputs(save, names, outputs)
-    if random:
-        console.print(f"Random values (seed {seed}) for {random_words(specs, random, limits)}.")
-    for name, array in zip(names, outputs, strict=True):
-        console.print(describe(name, array), soft_wrap=True)
+    ready: list[_Ready] = []
+    for network, part in zip(networks, each_shape(loaded), strict=True):
+        limits = part.facts.index_limits
+        arrays, random = read_inputs(inputs or (), network.inputs, seed, limits)
+        ready.append(_Ready(part.name, network, limits, arrays, random))
+    # Those that the given arrays fit; where they fit none, the first says what is wrong.
+    fitting = [one for one in ready if one.fits] or ready[:1]
+    if save is not None and len(fitting) > 1:
+        raise InputError(
+            f"--output holds the outputs of one run, not of {len(fitting)}: give one --shape, or "
+            "the inputs of one"
+        )
+    told: list[dict[str, Any]] = []
+    agrees = True
+    for one in fitting:
+        if len(fitting) > 1:
+            console.print(one.name, style="bold")
+        outputs = call(one.arrays)
+        names = [s.name for s in one.network.outputs]
+        if save is not None:  # before anything is printed, for who reads that may stop reading
+            write_outputs(save, names, outputs)
+        one.describe(console, seed, outputs)
+        told.append({"model": str(model), "seed": seed, "random_inputs": one.random})
+        told[-1]["outputs"] = [facts(n, a) for n, a in zip(names, outputs, strict=True)]
+        if check:
+            compared = one.compared(model, constant)
+            result = verdict(compared, names, outputs, GivenTolerance(rtol, atol), db, target)
+            agrees, told[-1]["check"] = agrees and result.agrees, result.facts()
+            for line in result.lines(bool(one.random)):
+                console.print(line, soft_wrap=True)
     if save is not None:
         console.print(f"Saved to {save}.", soft_wrap=True)
-    told: dict[str, Any] = {"model": str(model), "seed": seed, "random_inputs": random}
-    told["outputs"] = [facts(n, a) for n, a in zip(names, outputs, strict=True)]
-    agrees = True
-    if check:
-        compared = Run(model, specs, arrays, parse_constants(constant), host_target().cores)
-        found = verdict(compared, names, outputs, GivenTolerance(rtol, atol), db, target)
-        agrees, told["check"] = found.agrees, found.facts()
-        for line in found.lines(bool(random)):
-            console.print(line, soft_wrap=True)
     if json:
-        print_json(told)
+        print_json(told[0] if len(told) == 1 else {"model": str(model), "networks": told})
     if not agrees:
         raise typer.Exit(FAILED)
+
+
+@dataclass(frozen=True)
+class _Ready:
+    """A network of the model and what it is run on; `random` names inputs that were made up, whose
+    integers `limits` bound.
+    """
+
+    name: str
+    network: Network
+    limits: Mapping[str, int]
+    arrays: dict[str, Array]
+    random: list[str]
+
+    @property
+    def fits(self) -> bool:
+        """Whether the arrays have the network's shapes."""
+        return all(self.arrays[s.name].shape == s.shape for s in self.network.inputs)
+
+    def describe(self, console: Console, seed: int, outputs: Sequence[Array]) -> None:
+        """Print what was made up, and a line an output."""
+        if self.random:
+            words = random_words(self.network.inputs, self.random, self.limits)
+            console.print(f"Random values (seed {seed}) for {words}.")
+        for spec, array in zip(self.network.outputs, outputs, strict=True):
+            console.print(describe(spec.name, array), soft_wrap=True)
+
+    def compared(self, model: Path, constants: Sequence[str] | None) -> Run:
+        """The same for onnxruntime."""
+        known, threads = parse_constants(constants), host_target().cores
+        return Run(model, self.network.inputs, self.arrays, known, threads)
 
 
 def compiled(

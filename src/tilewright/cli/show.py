@@ -52,8 +52,8 @@ def show(
         list[Layer] | None,
         typer.Option(
             metavar="LAYER",
-            help="Print this layer only: sketch, trace, nest or ir. May be repeated.",
-            show_default="all",
+            help="Print this layer: sketch, trace, nest or ir. May be repeated.",
+            show_default="nest",
         ),
     ] = None,
     trial: Annotated[
@@ -66,11 +66,11 @@ def show(
     ] = None,
     target: TargetSpec = None,
 ) -> None:
-    """Step through the program of a record: sketch, trace, loop nest, LLVM IR.
+    """Read the program of a record: what it is, and its loop nest; other layers on demand.
 
     On a terminal each layer waits for Enter. Every form is made anew from the recorded steps.
 
-    Example: tilewright show tuning.db max_pool --layer nest
+    Example: tilewright show tuning.db max_pool --layer sketch --layer ir
     """
     console = output()
     with databases.Database.open(db, create=False, readonly=True) as database:
@@ -80,21 +80,23 @@ def show(
             console.print(f"Show one with: tilewright show {db} TASK", soft_wrap=True)
             return
         program = inspection.find_program(database, task, trial, target)
-    print_head(console, program)
-    for number, one in enumerate(layer or list(Layer)):
+    print_head(console, program, db)
+    for number, one in enumerate(layer or [Layer.NEST]):
         if number and console.is_terminal and not typer.confirm(f"{one.value}?", default=True):
             return
         console.print(f"\n── {TITLES[one]}", style="bold")
         console.print(program.layers.text(one.value), soft_wrap=True, end="")
 
 
-def print_head(console: Console, program: RecordedProgram) -> None:
+def print_head(console: Console, program: RecordedProgram, db: str) -> None:
     """Which record this is."""
     trial, workload = program.trial, program.workload
     if program.note:
         remark(program.note)
     console.print(f"{workload.name} ({workload.hash[:8]})", style="bold")
-    console.print(f"trial {trial.id} of {program.machine}, proposed by {trial.origin or 'hand'}")
+    console.print(f"trial {trial.id} of {db}, measured on {program.machine}", soft_wrap=True)
+    structure = sketch_words(program.layers.sketch_name)
+    console.print(f"{structure}; {origin_words(trial.origin)}", soft_wrap=True)
     if program.reused is not None:
         source = program.reused
         is_own = source.hash == workload.hash

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -133,6 +134,7 @@ Runner: TypeAlias = Annotated[
 
 
 def tune(
+    context: typer.Context,
     models: Models,
     shape: ShapesOfModels = None,
     constant: Constants = None,
@@ -160,10 +162,13 @@ def tune(
 
     Example: tilewright tune resnet50.onnx --minutes 10 --db tuning.db
     """
+    begun = context.obj or time.monotonic()
     console = output(quiet)
     arguments.one_of("strategy", strategy, arguments.STRATEGIES)
     chosen = as_target(target)
     loaded = load_models(models, shape, constant, chains)
+    if minutes is not None:  # what a user waits for counts, the loading of modules and models too
+        minutes = max(0.0, minutes - (time.monotonic() - begun) / 60)
     goal = parse_objective(objective, sum(len(each_shape(m)) for m in loaded))
     interrupt: KeyboardInterrupt | None = None
     with progress.display(console) as show:

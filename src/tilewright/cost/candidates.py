@@ -13,6 +13,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tilewright.errors import ScheduleError
 from tilewright.expr.nodes import Expr, Extent
 from tilewright.nest.nodes import Program
 from tilewright.target import Target
@@ -52,6 +53,15 @@ class Population:
 
     rows: Ints
     sketch: Ints
+
+    def __post_init__(self) -> None:
+        """Raises ScheduleError for arrays that are no such pair."""
+        shapes = np.shape(self.rows), np.shape(self.sketch)
+        if len(shapes[0]) != 2 or shapes[1] != shapes[0][:1]:
+            raise ScheduleError(
+                f"Population(rows, sketch) takes a matrix of decisions, [n, columns], then the "
+                f"number of each row's sketch, [n]; got arrays of shapes {shapes[0]}, {shapes[1]}"
+            )
 
     def __len__(self) -> int:
         return len(self.sketch)

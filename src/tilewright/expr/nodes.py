@@ -43,6 +43,15 @@ ROUNDINGS = ("floor", "ceil", "round", "trunc")
 NARROWING = ("float16", "bfloat16")
 BITS = ("bitand", "bitor", "bitxor", "shl", "shr")
 REDUCTIONS = ("sum", "max", "min", "prod")
+# By NumPy's names: operators, and functions that have another name here.
+NUMPY_OPERATORS = {
+    "add": "add", "subtract": "sub", "multiply": "mul", "divide": "div", "floor_divide": "floordiv",
+    "remainder": "mod", "less": "lt", "less_equal": "le", "greater": "gt", "greater_equal": "ge",
+}  # fmt: skip
+NUMPY_FUNCTIONS = {
+    "absolute": "abs", "fabs": "abs", "rint": "round", "power": "power", "float_power": "power",
+    "maximum": "maximum", "minimum": "minimum", "fmax": "maximum", "fmin": "minimum",
+}  # fmt: skip
 
 
 def _operator(op: str) -> Callable[[Any, Any], Expr]:
@@ -79,6 +88,33 @@ class Operand(HashedOnce):
 
     def __bool__(self) -> bool:
         raise ExprError("an expression has no truth value; use tw.select, & and | instead")
+
+    def __float__(self) -> float:
+        raise ExprError(
+            "an expression is no number yet: use tw.exp and the like, not those of math"
+        )
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        """NumPy's arithmetic with its numbers; an ExprError for its other functions."""
+        op = NUMPY_OPERATORS.get(ufunc.__name__)
+        if op is None or method != "__call__" or options:
+            raise _numpy_refused(ufunc.__name__)
+        if any(isinstance(x, np.ndarray) and x.ndim for x in inputs):
+            return ufunc(*(_held(x) if isinstance(x, Operand) else x for x in inputs))
+        return binary(op, *(x if isinstance(x, Operand) else x.item() for x in inputs))
+
+
+def _held(x: Operand) -> np.ndarray[Any, Any]:
+    """The expression as what an array of objects has in it."""
+    held = np.empty((), object)
+    held[()] = x
+    return held
+
+
+def _numpy_refused(name: str) -> ExprError:
+    ours = NUMPY_FUNCTIONS.get(name, name if name in MATH else "")
+    instead = f"use tw.{ours}" if ours else f"there are tw.{', tw.'.join(MATH[1:10])} and others"
+    return ExprError(f"np.{name} takes numbers, not expressions: {instead}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -245,6 +281,12 @@ class Tensor(HashedOnce):
         if len(index) != self.rank:
             raise ExprError(f"{self.name} has {self.rank} dimensions, {len(index)} indices given")
         return Read(self, tuple(as_expr(i, INT64) for i in index))
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        raise ExprError(
+            f"{self.name} is a tensor, which np.{ufunc.__name__} cannot take: compute its "
+            f"elements, tw.compute(shape, lambda i, j: …), or see tw.operators"
+        )
 
 
 def as_expr(x: Any, like: DType | None = None) -> Expr:

@@ -76,8 +76,15 @@ def fix_shapes(model: onnx.ModelProto, shapes: Shapes, weights: Collection[str])
     for info in inputs:
         if info.name in shapes:
             _bind(info, _numbers(f"input {info.name}", shapes[info.name]), bound)
-    for info in inputs:
-        _settle(info, bound)
+    missing = [problem for info in inputs for problem in _settle(info, bound)]
+    if missing:
+        unsized = {name for _, name, symbol in missing if not symbol}
+        named = (symbol for _, name, symbol in missing if symbol and name not in unsized)
+        raise UnsupportedModel(
+            missing[0][0],
+            unsized=tuple(name for i in inputs if (name := i.name) in unsized),
+            open=tuple(dict.fromkeys(named)),
+        )
 
 
 def _symbols(inputs: Sequence[onnx.ValueInfoProto], shapes: Shapes) -> dict[str, int]:
@@ -129,21 +136,23 @@ def _bind(info: onnx.ValueInfoProto, shape: tuple[int, ...], bound: dict[str, in
         dim.dim_value = n
 
 
-def _settle(info: onnx.ValueInfoProto, bound: dict[str, int]) -> None:
+def _settle(info: onnx.ValueInfoProto, bound: Mapping[str, int]) -> Iterator[tuple[str, str, str]]:
+    """Give the dimensions of an input their values; of each that has none why, the input's name,
+    and that of the dimension, by which it may be given (else empty).
+    """
     tensor = info.type.tensor_type
     if not info.type.HasField("tensor_type"):
         return  # refused by the importer, with its type
     if not tensor.HasField("shape"):
-        raise UnsupportedModel(f"input {info.name} has no shape", unsized=(info.name,))
-    for position, dim in enumerate(tensor.shape.dim):
+        yield f"input {info.name} has no shape", info.name, ""
+    for dim in tensor.shape.dim:
         if dim.dim_param in bound:
             dim.dim_value = bound[dim.dim_param]
+    for position, dim in enumerate(tensor.shape.dim):
         if not dim.HasField("dim_value"):
-            raise UnsupportedModel(
-                f"dimension {position} ({dim.dim_param or 'unnamed'}) of input {info.name} "
-                f"{_text(info)} has no value",
-                unsized=(info.name,),
-            )
+            place = f"dimension {position} ({dim.dim_param or 'unnamed'}) of input {info.name}"
+            symbol = dim.dim_param if dim.dim_param.isidentifier() else ""
+            yield f"{place} {_text(info)} has no value", info.name, symbol
 
 
 def _text(info: onnx.ValueInfoProto) -> str:

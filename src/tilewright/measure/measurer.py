@@ -124,6 +124,11 @@ class LocalMeasurer:
         """The client of the runner that `measure` uses; its `facts` describe the machine."""
         return self._runner
 
+    def launch(self) -> None:
+        """Start the worker processes without waiting for them."""
+        for worker in (self._runner.worker, *self._builders.workers):
+            worker.launch()
+
     def prepare(self, task: MeasureTask) -> TaskSpec:
         """Build the reference, load it on the runner and check it; once per task.
 

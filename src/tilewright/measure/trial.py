@@ -47,6 +47,8 @@ TURNS, FEW_TURNS = 6, 3
 # What both are compared by, of all their calls: one in ten is quiet when the others are not. It is
 # the figure, too, of the few calls with other data between.
 UNDISTURBED = 0.1
+# Of a tuning run: what is worth a repeat of every trial, and how much of it one trial may take.
+REPEAT_BUDGET_S, LONGEST_SHARE, SHORTEST_LIMIT_S = 20.0, 0.25, 2.0
 MOST_FIGURES, LONGEST_S = 10_000, 10**9  # of an answer
 EVICTING = 2  # times as much other data as caches hold evicts nearly all that they held
 
@@ -76,6 +78,18 @@ class RunOptions:
     def __post_init__(self) -> None:
         if self.repeats < 1 or self.timeout_s <= 0:
             raise RunError(f"repeats must be at least 1 and timeout_s positive; got {self}")
+
+    @staticmethod
+    def within(budget_s: float | None) -> RunOptions:
+        """Those of a tuning run of so many seconds: in a short one a trial has fewer repeats, and
+        none takes more than a share of it.
+        """
+        usual = RunOptions()
+        if budget_s is None:
+            return usual
+        repeats = min(usual.repeats, max(1, int(budget_s / REPEAT_BUDGET_S)))
+        longest_s = max(SHORTEST_LIMIT_S, LONGEST_SHARE * budget_s)
+        return RunOptions(repeats=repeats, timeout_s=min(usual.timeout_s, longest_s))
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -113,6 +113,7 @@ class Worker:
         self.starts = 0
         self._env = worker_environment({**os.environ, **(env or {})})
         self._process: subprocess.Popen[bytes] | None = None
+        self._greeted = False
         self._channel: Channel | None = None
         self._stderr: IO[bytes] | None = None
         self._finalizer: weakref.finalize[[subprocess.Popen[bytes]], Worker] | None = None
@@ -122,16 +123,24 @@ class Worker:
         """The process and process-group id while it runs."""
         return None if self._process is None else self._process.pid
 
+    def launch(self) -> None:
+        """Start the process without waiting for it, unless it runs: it loads its modules meanwhile.
+
+        Raises RunError when the command cannot be started.
+        """
+        if self._process is None:
+            self._spawn()
+
     def start(self) -> None:
-        """Start the process and shake hands, unless it runs.
+        """Start the process and shake hands, unless that was done.
 
         Raises RunError when the command cannot be started or does not speak the protocol.
         """
-        if self._process is not None:
-            if self._process.poll() is None:
-                return
+        if self._process is not None and self._process.poll() is not None:
             self._stop()  # it ended between two requests: no request is to blame
-        self._spawn()
+        if self._process is not None and self._greeted:
+            return
+        self.launch()
         try:
             answer, _ = self._exchange(
                 {"type": "hello", "protocol": PROTOCOL}, (), time.monotonic() + START_TIMEOUT_S
@@ -149,7 +158,7 @@ class Worker:
                 f"the worker {self._name()} does not speak protocol {PROTOCOL} "
                 f"({said}): install the same Tilewright on both sides"
             )
-        self.facts = answer
+        self.facts, self._greeted = answer, True
 
     def request(
         self, header: Header, payloads: Sequence[bytes] = (), timeout_s: float = 60.0
@@ -227,7 +236,7 @@ class Worker:
         assert process.stdin is not None and process.stdout is not None
         for pipe in (process.stdin, process.stdout):
             os.set_blocking(pipe.fileno(), False)
-        self._process = process
+        self._process, self._greeted = process, False
         self._channel = Channel(process.stdout.fileno(), process.stdin.fileno())
         self._finalizer = weakref.finalize(self, _end, process)
         self.starts += 1

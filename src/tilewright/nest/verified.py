@@ -3,6 +3,7 @@
     scope.fail(head, problem)               VerifyError with the node and the loops around it
     check_access(tensor, indices, scope, head)      declared, of its rank, inside of its window
     check_value(e, scope, head)             the dtypes of an expression and all that it reads
+    check_written(dag)                      the same of computations as a user wrote them
 
 `head` is the text of the node.
 """
@@ -13,8 +14,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
-from tilewright.errors import VerifyError
+from tilewright.errors import ExprError, VerifyError
+from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.dtypes import BOOL, INT64
+from tilewright.expr.intervals import Interval
 from tilewright.expr.nodes import (
     Binary,
     Call,
@@ -25,7 +28,9 @@ from tilewright.expr.nodes import (
     Tensor,
     Var,
     children,
+    reads,
 )
+from tilewright.expr.reference import compute_of
 from tilewright.nest.facts import Facts, intersection
 from tilewright.nest.nodes import (
     Scope,
@@ -90,9 +95,14 @@ def _inside(storage: Storage, d: int, index: Expr, scope: VerifiedScope, head: s
         start = "" if storage.offset is None else f" - ({expr_text(storage.offset[d])})"
         scope.fail(
             head,
-            f"dimension {d} of {storage.tensor.name}: {expr_text(index)}{start} is in "
-            f"[{bounds.lo}, {bounds.hi}], the extent is {extent}",
+            f"{storage.tensor.name}: index {expr_text(index)}{start} of dimension {d} is in "
+            f"{_range(bounds)}, outside 0..{extent - 1}; guard the access with tw.select",
         )
+
+
+def _range(bounds: Interval) -> str:
+    lo, hi = ("?" if end is None else end for end in (bounds.lo, bounds.hi))
+    return f"{lo}..{hi}"
 
 
 def check_index(e: Expr, scope: VerifiedScope, head: str) -> None:
@@ -137,3 +147,24 @@ def _same_dtype(operands: tuple[Expr, ...], scope: VerifiedScope, head: str) -> 
     if len({o.dtype for o in operands}) > 1:
         texts = ", ".join(f"{expr_text(o)}: {o.dtype}" for o in operands)
         scope.fail(head, f"operands of one operation have different dtypes: {texts}")
+
+
+class _WrittenScope(VerifiedScope):
+    """Where a user's expression stands: what is wrong there is no bug of ours."""
+
+    __slots__ = ()
+
+    def fail(self, node: str, problem: str) -> NoReturn:
+        raise ExprError(f"{self.program}: {problem}")
+
+
+def check_written(dag: ComputeDAG) -> None:
+    """Raise ExprError where a computation may read outside of a tensor."""
+    for stage in dag.stages:
+        compute = compute_of(stage)
+        body = compute.body.body if isinstance(compute.body, Reduce) else compute.body
+        axes = {a.name: a.extent for a in (*compute.axes, *compute.reduce_axes)}
+        ranges = {n: Interval(0, e - 1) for n, e in axes.items() if isinstance(e, int)}
+        storage = {r.tensor.name: Storage(r.tensor, writable=False) for r in reads(body)}
+        scope = _WrittenScope(stage.name, False, storage, tuple(axes), Facts.of(ranges))
+        check_value(body, scope, stage.name)

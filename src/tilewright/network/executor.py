@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tilewright.artifact import Artifact
-from tilewright.errors import TargetError
 from tilewright.lazy import Lazy
 from tilewright.network.memory_use import Arena, MemoryUse
 from tilewright.runtime.constants import Constants
@@ -30,6 +29,7 @@ from tilewright.runtime.function import CompiledFunction
 from tilewright.runtime.parameters import ArrayFunction
 from tilewright.runtime.profile import Profile
 from tilewright.target import Target
+from tilewright.text import preformatted
 
 if TYPE_CHECKING:
     from tilewright.build import library
@@ -55,8 +55,7 @@ class Network(ArrayFunction):
         target: Target,
     ) -> None:
         """`kernels` are what the artifact's code, or its launches, call: `calls` times in a run."""
-        super().__init__(artifact, None)
-        self.name = name
+        super().__init__(artifact, None, name)
         self.kernels = tuple(kernels)
         self.constants = constants
         self.arena = arena
@@ -86,7 +85,9 @@ class Network(ArrayFunction):
             with self._loading:
                 if self._loaded is None:
                     made = loaded(
-                        self.artifact, self._target, self.kernels, constants=self.constants
+                        *(self.artifact, self._target, self.kernels),
+                        constants=self.constants,
+                        name=self.name,
                     )
                     if isinstance(made, CompiledFunction):
                         made.threads = self._threads
@@ -107,18 +108,12 @@ class Network(ArrayFunction):
 
         Raises TargetError for a network on a GPU.
         """
-        return self._on_cpu.threads
+        return self.function.threads
 
     @threads.setter
     def threads(self, count: int | None) -> None:
-        self._on_cpu.threads = count
+        self.function.threads = count
         self._threads = count
-
-    @property
-    def _on_cpu(self) -> CompiledFunction:
-        if not isinstance(self.function, CompiledFunction):
-            raise TargetError(f"{self.name} runs on {self._target.kind}: it has no CPU threads")
-        return self.function
 
     def profile(self, inputs: Mapping[str, Any] | Sequence[Any], runs: int = 20) -> Profile:
         """Time every kernel within `runs` runs; see `CompiledFunction.profile`."""
@@ -144,8 +139,9 @@ class Network(ArrayFunction):
         """What a run needs, in bytes."""
         return MemoryUse.of(self.artifact, self.arena.bytes)
 
+    def _repr_html_(self) -> str:
+        return preformatted(str(self))
+
     def __str__(self) -> str:
-        return (
-            f"{self.name}: {self.calls} kernel calls of {len(self.kernels)} kernels, "
-            f"{self.arena}; {self.memory}"
-        )
+        calls = f"{self.calls} kernel calls of {len(self.kernels)} kernels"
+        return f"{self.interface}\n{calls}, {self.arena}; {self.memory}"

@@ -93,6 +93,7 @@ def keep(cache: ArtifactCache, key: str, compiled: Compiled) -> bool:
                 "arena": [network.arena.bytes, network.arena.values, network.arena.apart],
                 "calls": network.calls,
                 "kernels": [asdict(k) for k in plan.kernels],
+                "notes": plan.notes,
                 "verdicts": plan.verdicts,
                 "untemplated": plan.untemplated,
             }
@@ -145,6 +146,8 @@ def _read(
         )
         planned = tuple(PlannedKernel(**k) for k in one["kernels"])
         memory = MemoryUse.of(artifact, arena.bytes)
-        plans.append(Plan(planned, memory, one["verdicts"], one["untemplated"]))
+        plans.append(
+            Plan(planned, memory, tuple(one["notes"]), one["verdicts"], one["untemplated"])
+        )
     notes, warnings = tuple(about["notes"]), tuple(about["warnings"])
     return Compiled(tuple(networks), tuple(plans), notes, warnings)

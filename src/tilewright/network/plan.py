@@ -16,8 +16,7 @@ class PlannedKernel:
     """One kernel. `program` says what it is compiled from (see `program_kind`), `latency_s` is
     the record's, a call; None where there is none.
 
-    `note` says what is not as it should be: no record, or one of another machine. `task` is the
-    hash that records know it by.
+    `task` is the hash that records know it by.
     """
 
     name: str
@@ -27,19 +26,20 @@ class PlannedKernel:
     latency_s: float | None
     code_bytes: int
     scratch_bytes: int
-    note: str
     task: str
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A compiled model: its kernels, and the memory of a run. `verdicts` are what was decided about
-    contractions and what they follow: the pairs, by verdict. `untemplated` has contractions that no
-    template of the target computes, by the reason.
+    """A compiled model: its kernels, and the memory of a run. `notes` say what is not as it should
+    be: no records, or those of another machine. `verdicts` are what was decided about contractions
+    and what they follow: the pairs, by verdict. `untemplated` has contractions that no template of
+    the target computes, by the reason.
     """
 
     kernels: tuple[PlannedKernel, ...]
     memory: MemoryUse
+    notes: tuple[str, ...] = ()
     verdicts: Mapping[str, Sequence[str]] = field(default_factory=dict)
     untemplated: Mapping[str, Sequence[str]] = field(default_factory=dict)
 

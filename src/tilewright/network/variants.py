@@ -28,11 +28,6 @@ else:
 class NetworkSet(FunctionSet[Network]):
     """Networks with the same inputs in different shapes, called as one."""
 
-    def __init__(self, networks: Sequence[Network], name: str) -> None:
-        """Raises InputError for none, for two with equal shapes, or for different inputs."""
-        super().__init__(networks)
-        self.name = name
-
     def __reduce__(self) -> tuple[Any, ...]:
         return NetworkSet._again, (self.networks, self.name)
 

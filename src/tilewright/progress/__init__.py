@@ -8,5 +8,6 @@ The command line and `tune(progress=True)` show the same.
 
 from tilewright.progress.display import Display, display, print_summary, showing
 from tilewright.progress.snapshot import Snapshot
+from tilewright.progress.table import TaskTable
 
-__all__ = ["Display", "Snapshot", "display", "print_summary", "showing"]
+__all__ = ["Display", "Snapshot", "TaskTable", "display", "print_summary", "showing"]

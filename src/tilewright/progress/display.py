@@ -9,6 +9,7 @@ The terminal is redrawn once a second at most: a busy core would disturb the mea
 
 from __future__ import annotations
 
+import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ from rich.text import Text
 from tilewright.progress.lines import (
     doubt_line,
     end_line,
+    fault_lines,
     load_line,
     share_line,
     state_line,
@@ -31,9 +33,10 @@ from tilewright.progress.lines import (
 from tilewright.progress.snapshot import Snapshot
 from tilewright.progress.table import TaskTable
 from tilewright.search.progress import Callback, Progress
-from tilewright.text import LOG_WIDTH, clock
+from tilewright.text import LOG_WIDTH, clock, sentence
 
 LINE_S = 5.0  # between plain lines
+PREPARING = "preparing the search spaces"
 LEAST_ROWS = 3  # of the table, on however low a terminal
 
 
@@ -43,6 +46,7 @@ class Display(ABC):
     def __init__(self, console: Console) -> None:
         self.last: Snapshot | None = None
         self._console = console
+        self._begun = time.monotonic()
 
     @abstractmethod
     def __call__(self, progress: Progress) -> None: ...
@@ -93,8 +97,10 @@ def showing(wanted: bool | None, observe: Callback) -> Iterator[Callback]:
 
 def print_summary(console: Console, snapshot: Snapshot) -> None:
     """What a run reached."""
-    console.print(TaskTable(snapshot))
+    console.print(TaskTable(snapshot.tasks))
     console.print(summary_line(snapshot), style="bold")
+    for line in fault_lines(snapshot):
+        console.print(line, highlight=False, soft_wrap=True)
     if doubt := doubt_line(snapshot):
         console.print(doubt, highlight=False)
     if snapshot.busy:
@@ -128,7 +134,8 @@ class LiveTable(Display):
 
     def _render(self) -> RenderableType:
         if self.last is None:
-            return Text("Preparing the search spaces …", style="dim")
+            since_s = time.monotonic() - self._begun
+            return Text(f"{sentence(PREPARING)} · {clock(since_s)}", style="dim")
         return live_view(self.last, self._console, time.monotonic() - self.last.taken)
 
 
@@ -143,25 +150,62 @@ def live_view(snapshot: Snapshot, console: Console, since_s: float) -> Renderabl
     shown = [line for line in lines if line.plain]
     below = sum(len(line.wrap(console, console.width)) for line in shown)
     around = 3  # headings, the tasks that do not fit, the cursor's line
-    return Group(TaskTable(snapshot, max(LEAST_ROWS, console.height - below - around)), *shown)
+    rows = max(LEAST_ROWS, console.height - below - around)
+    return Group(TaskTable(snapshot.tasks, rows, snapshot.current), *shown)
 
 
 class PlainLines(Display):
-    """One line every few seconds, for logs."""
+    """One line every few seconds, for logs, whether there is news or not."""
 
     def __init__(self, console: Console) -> None:
         super().__init__(console)
         self._printed = float("-inf")
         self._phase = ""
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
+        self._ticker = threading.Thread(target=self._tick, name="tilewright-lines", daemon=True)
+        self._fault: OSError | SystemExit | None = None
 
     def __call__(self, progress: Progress) -> None:
+        if self._fault is not None:
+            raise self._fault
         self.last = snapshot = Snapshot.of(progress)
-        if snapshot.taken - self._printed < LINE_S and snapshot.phase == self._phase:
-            return
-        self._printed, self._phase = snapshot.taken, snapshot.phase
-        line = f"{clock(snapshot.elapsed_s):>6}  {state_line(snapshot, 0.0, ticking=False)}"
-        if snapshot.best_s is not None:
-            line += f"; {summary_line(snapshot)}"
-        if snapshot.load:
-            line += f"; {load_line(snapshot)}"
-        self._console.print(line, highlight=False, soft_wrap=True)
+        if snapshot.phase != self._phase or snapshot.taken - self._printed >= LINE_S:
+            self._print()
+
+    def __enter__(self) -> Self:
+        self._ticker.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._ticker.join()
+
+    def _tick(self) -> None:
+        wait_s = LINE_S
+        while not self._ended.wait(wait_s):
+            wait_s = self._printed + LINE_S - time.monotonic()
+            if wait_s > 0:
+                continue
+            try:
+                self._print()
+            # The reader has gone, for which Rich exits: the run ends when it next has news.
+            except (OSError, SystemExit) as error:
+                self._fault = error
+                return
+            wait_s = LINE_S
+
+    def _print(self) -> None:
+        with self._lock:
+            snapshot, self._printed = self.last, time.monotonic()
+            if snapshot is None:
+                line = f"{clock(self._printed - self._begun):>6}  {PREPARING}"
+            else:
+                self._phase, since_s = snapshot.phase, self._printed - snapshot.taken
+                line = f"{clock(snapshot.elapsed_s + since_s):>6}  "
+                line += state_line(snapshot, since_s, ticking=False)
+                if snapshot.best_s is not None:
+                    line += f"; {summary_line(snapshot)}"
+                if snapshot.load:
+                    line += f"; {load_line(snapshot)}"
+            self._console.print(line, highlight=False, soft_wrap=True)

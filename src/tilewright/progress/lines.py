@@ -7,7 +7,10 @@ state_line(snapshot, 0.0)   search · conv_relu · 30 of 90 trials · 0:20 · 0:
 from __future__ import annotations
 
 from tilewright.progress.snapshot import Snapshot
+from tilewright.search.tuner import CONFIRM_TASK_S
 from tilewright.text import clock, count, duration, factor, trials
+
+MOST_FAULTS = 3
 
 
 def summary_line(snapshot: Snapshot) -> str:
@@ -15,8 +18,8 @@ def summary_line(snapshot: Snapshot) -> str:
     the factor: figures of different moments do not compare.
     """
     best, default = snapshot.best_s, snapshot.default_s
-    if best is None:
-        ran = sum(r.hoped_s is not None for r in snapshot.tasks)
+    ran = sum(r.default_s is not None or r.best_s is not None for r in snapshot.tasks)
+    if best is None or not ran:
         return f"estimated latency: {ran} of {count(len(snapshot.tasks), 'task')} measured"
     if not snapshot.confirmed:
         untuned = "" if default is None else f"untuned {duration(default)}, "
@@ -28,18 +31,35 @@ def summary_line(snapshot: Snapshot) -> str:
 
 
 def doubt_line(snapshot: Snapshot) -> str:
-    """What is not confirmed, or not even measured, and what that is in the estimated latency."""
+    """What is not confirmed, or not even measured, what that is in the estimated latency, and what
+    to do about it.
+    """
     total = snapshot.default_s or 0.0
+    waiting = [r for r in snapshot.tasks if r.default_s and not r.confirmed]
     parts = []
     for rows, state in (
-        ([r for r in snapshot.tasks if r.default_s and not r.confirmed], "not confirmed"),
-        ([r for r in snapshot.tasks if not r.default_s and r.expected_s], "not measured"),
+        (waiting, "not confirmed"),
+        ([r for r in snapshot.tasks if r.default_s is None and not r.fault], "not measured"),
     ):
         share = sum(r.weight * (r.untuned_s or 0.0) for r in rows) / total if total else 0.0
+        of_all = f" ({share:.0%} of the untuned latency)" if total else ""
         if rows:
-            parts.append(f"{count(len(rows), 'task')} {state} ({share:.0%} of the untuned latency)")
+            parts.append(f"{count(len(rows), 'task')} {state}{of_all}")
+    if not parts:
+        return ""
     counted = ": counted as untuned" if snapshot.confirmed else ""
-    return ", ".join(parts) + counted if parts else ""
+    found = [r for r in waiting if r.best_s and r.default_s and r.best_s < r.default_s]
+    more = f"; {clock(CONFIRM_TASK_S * len(found))} more confirm what was found" if found else ""
+    return ", ".join(parts) + counted + more
+
+
+def fault_lines(snapshot: Snapshot) -> list[str]:
+    """Which untuned programs have no figure, and why."""
+    failed = [r for r in snapshot.tasks if r.fault]
+    lines = [f"The untuned program of {r.name} {r.fault}." for r in failed[:MOST_FAULTS]]
+    if more := failed[MOST_FAULTS:]:
+        lines.append(f"{count(len(more), 'more untuned program')} failed, too.")
+    return lines
 
 
 def load_line(snapshot: Snapshot) -> str:

@@ -45,8 +45,8 @@ class Snapshot(Progress):
 
     @property
     def measured(self) -> int:
-        """How many tasks' default programs have a figure."""
-        return sum(r.default_s is not None for r in self.tasks)
+        """How many tasks' default programs were measured, those that failed included."""
+        return sum(r.default_s is not None or bool(r.fault) for r in self.tasks)
 
     @property
     def defaults_take_s(self) -> float | None:

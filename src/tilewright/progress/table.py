@@ -3,20 +3,21 @@
     task                    calls  GFLOP/s  untuned     best  faster  trials  errors
     conv_add_re…64_256_1x1      3     61.2   512 µs   423 µs   1.21x      48       –
 
-A number is never cut: half of one tells something else.
+A number is never cut: half of one tells something else. Of many tasks those that cost
+most are shown.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from math import inf
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tilewright.progress.snapshot import Snapshot
 from tilewright.search.progress import TaskResult
 from tilewright.text import NONE, count, duration, factor, rate, shortened
 
@@ -34,22 +35,30 @@ LEAST_NAME = 16  # columns of a name, before a column of numbers is given up for
 GAP = 2
 
 
+MOST = 16  # tasks; the rest is one line
+
+
 @dataclass(frozen=True, slots=True)
 class TaskTable:
-    """One row a task, those that cost most first; the rest beyond `limit` in one line."""
+    """One row a task, those that cost most first, and the rest beyond `limit` in one line. That of
+    the task at `current` is marked.
+    """
 
-    snapshot: Snapshot
-    limit: int | None = None
+    tasks: Sequence[TaskResult]
+    limit: int = MOST
+    current: int | None = None
 
     def __rich_console__(
         self, console: Console, options: ConsoleOptions
     ) -> Iterator[RenderableType]:
-        rows = self.snapshot.tasks
+        rows = self.tasks
         order = sorted(range(len(rows)), key=lambda i: -rows[i].share_s)
-        shown = order if self.limit is None else order[: self.limit]
+        shown, rest = order[: self.limit], order[self.limit :]
         yield self._table([rows[i] for i in shown], shown, options.max_width)
-        if len(shown) < len(order):
-            yield Text(f"… and {count(len(order) - len(shown), 'more task')}", style="dim")
+        if rest:
+            part, whole = (sum(rows[i].share_s for i in some) for some in (rest, order))
+            share = f", {part / whole:.0%} of the latency" if 0.0 < whole < inf else ""
+            yield Text(f"… and {count(len(rest), 'more task')}{share}", style="dim")
 
     def _table(self, rows: Sequence[TaskResult], numbers: Sequence[int], width: int) -> Table:
         cells = [{heading: text(row) for heading, text in COLUMNS} for row in rows]
@@ -68,7 +77,7 @@ class TaskTable:
         for heading, wide in widths.items():
             table.add_column(heading, justify="right", no_wrap=True, width=wide)
         for row, line, number in zip(rows, cells, numbers, strict=True):
-            is_current = self.limit is not None and number == self.snapshot.current
+            is_current = number == self.current
             numbers_shown = (line[heading] for heading in widths)
             name = Text(shortened(row.name, name_width))
             table.add_row(name, *numbers_shown, style="cyan" if is_current else None)

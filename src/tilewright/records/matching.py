@@ -2,7 +2,7 @@
 
     match = find_record(db, workload, machine)
     match.trial        the trial to replay, or None
-    match.note         "" or: "matmul 512x512x512: no record of this machine; using one of …"
+    match.note         "" or: "no record of this machine; using one of another (…)"
 
 A program found on one machine runs on another of its kind, only perhaps not at its best. So a
 task whose own records are missing takes the nearest machine's, and says so.
@@ -21,7 +21,8 @@ from tilewright.records.rows import CARRIED, Trial, WorkloadRow, program_kind
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A trial found for a task; `exact` if of this very machine; `note` says what is amiss.
+    """A trial found for a task; `exact` if of this very machine; `note` says what is amiss, in the
+    same words for all tasks of which it is true, and `detail` what is so of this one.
 
     `refused` are the ids of better trials that could not be used. A task without a trial has a
     program that nobody has measured: `carried` from another, or the first that templates of the
@@ -32,6 +33,7 @@ class Match:
     trial: Trial | None
     exact: bool
     note: str
+    detail: str = ""
     refused: tuple[int, ...] = ()
     carried: Gene | None = None
     offered: Gene | None = None
@@ -76,12 +78,12 @@ def find_record(
             others.append((_distance(machine, other), trial.latency_s, other, trial))
     if too_large and not others:
         why = "programs recorded on other machines need more than this one has"
-        return Match(None, False, f"{workload.name}: {why}")
+        return Match(None, False, why)
     if not others:
-        return Match(None, False, f"{workload.name}: {_missing(database, workload, machine)}")
+        return _missing(database, workload, machine)
     _, _, nearest, trial = min(others, key=lambda entry: entry[:2])
     why = "; ".join(machine.differences(nearest))
-    note = f"{workload.name}: no record of this machine; using one of another ({why})"
+    note = f"no record of this machine; using one of another ({why})"
     return Match(trial, False, note)
 
 
@@ -96,20 +98,24 @@ def _distance(machine: Machine, other: Machine) -> tuple[int, int]:
     return len(machine.differences(other)), len(features)
 
 
-def _missing(database: Database, workload: WorkloadRow, machine: Machine) -> str:
+def _missing(database: Database, workload: WorkloadRow, machine: Machine) -> Match:
     """Why no trial serves: all failed, other shapes only, or nothing at all."""
     failed = sum(round_.trials for round_ in database.rounds(machine.fingerprint, workload.hash))
     if failed:
-        return f"all {failed} recorded trials failed on this machine"
+        return Match(None, False, f"all {failed} recorded trials failed on this machine")
+    note = f"no record in {database.name}, so untuned (tune longer)"
     relatives = [
         relative
         for relative in database.workloads(workload.structure_hash)
         if relative.hash != workload.hash
     ]
-    if relatives:
-        shapes = ", ".join(str(list(relative.extents)) for relative in relatives[:3])
-        return (
-            f"no record of extents {list(workload.extents)}; {len(relatives)} of the same "
-            f"structure have others ({shapes})"
-        )
-    return "no record of it"
+    if not relatives:
+        return Match(None, False, note)
+    shapes = ", ".join(str(list(relative.extents)) for relative in relatives[:3])
+    return Match(
+        None,
+        False,
+        note,
+        f"no record of extents {list(workload.extents)}; {len(relatives)} of the same structure "
+        f"have others ({shapes})",
+    )

@@ -21,6 +21,11 @@ ORIGINS = {
     "thread": "a good program with other threads",
     "crossover": "two good programs combined",
     "choice": "the best program with one choice made otherwise",
+    "profile": "a program that guidelines for the machine suggest",
+    "parts": "good programs of the task's parts together",
+    "template": "a row of a template",
+    "carried": "a program of another task as it is",
+    "ranked": "a program near those of another task, by what was learnt",
 }
 
 RULES = {
@@ -41,7 +46,12 @@ RULES = {
     "template": "a template",
     "by_rows": "rows and their sums together",
 }
-SPLIT_SUM = re.compile(r"rfactor (\S+)")
+VARIANTS = (
+    (re.compile(r"rfactor (\S+)"), r"partial sums, \1 part of"),
+    (re.compile(r"(\S+): root$"), r"\1 by itself"),
+    (re.compile(r"(\S+): inline$"), r"\1 where it is read"),
+    (re.compile(r"(\S+): at (\S+)$"), r"\1 in the loops of \2"),
+)
 
 
 def origin_words(origin: str) -> str:
@@ -55,7 +65,10 @@ def sketch_words(name: str) -> str:
 
 
 def _part(part: str) -> str:
-    return RULES.get(part) or SPLIT_SUM.sub(r"partial sums, \1 part of", _plain(part))
+    words = RULES.get(part) or _plain(part)
+    for pattern, said in VARIANTS:
+        words = pattern.sub(said, words)
+    return words
 
 
 def _plain(name: str) -> str:

@@ -130,6 +130,7 @@ class DeviceFunction(ArrayFunction):
         arguments: Sequence[str] | None = None,
         *,
         constants: Constants | None = None,
+        name: str | None = None,
     ) -> None:
         """Load `artifact`, whose kernels are in `parts` if it is a network's, and upload its packed
         `constants`; a function without constants is ready at once.
@@ -137,7 +138,7 @@ class DeviceFunction(ArrayFunction):
         `arguments` are the names of the inputs in the order in which a caller gives them (None:
         the artifact's). Raises RunError when the device cannot load it or has too little memory.
         """
-        super().__init__(artifact, arguments)
+        super().__init__(artifact, arguments, name)
         self.device = device
         self._program = device.load(artifact, parts)
         self._buffers = [device.allocate(spec.bytes) for spec in artifact.buffers]

@@ -53,8 +53,10 @@ def loaded(
     arguments: Sequence[str] | None = None,
     *,
     constants: Constants | None = None,
+    name: str | None = None,
 ) -> CompiledFunction | DeviceFunction:
     """The function, where its target runs; the arguments are those of `CompiledFunction`."""
+    given = (parts, arguments)
     if target.backend.device is None:
-        return CompiledFunction(artifact, parts, arguments, constants=constants)
-    return DeviceFunction(artifact, open_device(target), parts, arguments, constants=constants)
+        return CompiledFunction(artifact, *given, constants=constants, name=name)
+    return DeviceFunction(artifact, open_device(target), *given, constants=constants, name=name)

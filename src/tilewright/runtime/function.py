@@ -101,6 +101,7 @@ class CompiledFunction(ArrayFunction):
         *,
         constants: Constants | None = None,
         code: NativeCode | None = None,
+        name: str | None = None,
     ) -> None:
         """Load `artifact`, linked with `parts`, unless its `code` is loaded already; a function
         without constants is ready at once.
@@ -108,7 +109,7 @@ class CompiledFunction(ArrayFunction):
         `arguments` are the names of the inputs in the order in which a caller gives them (None:
         the artifact's). Raises RunError when this machine cannot run it.
         """
-        super().__init__(artifact, arguments)
+        super().__init__(artifact, arguments, name)
         self._parts = tuple(parts)
         self._code = LoadedKernel(artifact, parts) if code is None else code
         self._results = tuple(ResultMemory(p.shape, p.dtype, p.slot) for p in self._outputs)
@@ -126,7 +127,10 @@ class CompiledFunction(ArrayFunction):
         """
         names = tuple(p.name for p in self._inputs)
         own = partial(
-            CompiledFunction, self.artifact, self._parts, names, constants=self._constants
+            CompiledFunction,
+            *(self.artifact, self._parts, names),
+            constants=self._constants,
+            name=self.name,
         )
         return _with_threads, (self._code.source or own, self._threads)
 

@@ -84,7 +84,7 @@ def load_library(path: str | Path) -> CompiledFunction | FunctionSet[CompiledFun
     another format, or was compiled for another machine.
     """
     functions = _functions(arguments.file("path", path))
-    return functions[0] if len(functions) == 1 else FunctionSet(functions)
+    return functions[0] if len(functions) == 1 else FunctionSet(functions, functions[0].name)
 
 
 def function_of(path: Path, number: int) -> CompiledFunction:
@@ -117,7 +117,8 @@ def _functions(path: Path) -> list[CompiledFunction]:
     for number, artifact in enumerate(artifacts):
         code = LibraryCode(artifact, library, file, number)
         constants = code.constants(starts[number])
-        functions.append(CompiledFunction(artifact, code=code, constants=constants))
+        name = str(description.get("name", artifact.entry))
+        functions.append(CompiledFunction(artifact, code=code, constants=constants, name=name))
     return functions
 
 

@@ -15,15 +15,18 @@ from typing import Any
 
 import numpy as np
 
+from tilewright.arguments import described
 from tilewright.artifact import Array, Artifact, BufferSpec, numpy_dtype
-from tilewright.errors import InputError
+from tilewright.errors import InputError, TargetError
+from tilewright.runtime.profile import Profile
 from tilewright.runtime.tensors import BFLOAT16, array_of, is_tensor
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
     """One array of the interface: number `position` of those that a caller gives or gets, number
-    `slot` in the native pointer array.
+    `slot` in the native pointer array. A `loaded` one is a network's, which may be loaded for other
+    shapes.
     """
 
     name: str
@@ -31,10 +34,13 @@ class Parameter:
     dtype: np.dtype[Any]
     position: int
     slot: int
+    loaded: bool = False
 
     @staticmethod
-    def of(spec: BufferSpec, position: int = 0, slot: int = 0) -> Parameter:
-        return Parameter(spec.name, spec.shape, numpy_dtype(spec.dtype), position, slot)
+    def of(
+        spec: BufferSpec, position: int = 0, slot: int = 0, *, loaded: bool = False
+    ) -> Parameter:
+        return Parameter(spec.name, spec.shape, numpy_dtype(spec.dtype), position, slot, loaded)
 
     def __str__(self) -> str:
         return f"{self.name}: {self.dtype}[{', '.join(map(str, self.shape))}]"
@@ -45,17 +51,24 @@ def inputs_of(artifact: Artifact, arguments: Iterable[str] | None) -> tuple[Para
     slots = {s.name: i for i, s in enumerate(artifact.inputs)}
     names = list(slots) if arguments is None else list(arguments)
     check_names("argument", dict.fromkeys(names), slots)
-    return tuple(Parameter.of(artifact.inputs[slots[n]], i, slots[n]) for i, n in enumerate(names))
+    loaded = bool(artifact.steps)  # which kernels by themselves have not
+    return tuple(
+        Parameter.of(artifact.inputs[slots[n]], i, slots[n], loaded=loaded)
+        for i, n in enumerate(names)
+    )
 
 
 class ArrayFunction(ABC):
     """What a loaded artifact takes and gives, whatever it runs on."""
 
-    def __init__(self, artifact: Artifact, arguments: Iterable[str] | None) -> None:
+    def __init__(
+        self, artifact: Artifact, arguments: Iterable[str] | None, name: str | None = None
+    ) -> None:
         """`arguments` are the names of the inputs in the order in which a caller gives them (None:
-        the artifact's).
+        the artifact's), `name` is what it is called (None: as its entry).
         """
         self.artifact = artifact
+        self.name = artifact.entry if name is None else name
         self._inputs = inputs_of(artifact, arguments)
         first = len(artifact.inputs) + len(artifact.constants)
         self._outputs = tuple(Parameter.of(s, i, first + i) for i, s in enumerate(artifact.outputs))
@@ -71,12 +84,33 @@ class ArrayFunction(ABC):
         return self.artifact.outputs
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({interface(self.artifact, self.inputs)})"
+        return f"{type(self).__name__}({self.interface})"
+
+    @property
+    def interface(self) -> str:
+        """`matmul: a: float32[2, 3], b: float32[3, 4] -> c: float32[2, 4] on cpu:znver4`."""
+        taken, given = (", ".join(map(str, s)) or "nothing" for s in (self.inputs, self.outputs))
+        return f"{self.name}: {taken} -> {given} on {self.artifact.target.split()[0]}"
 
     @abstractmethod
     def __call__(
         self, /, *inputs: Any, out: Sequence[Any] | None = None, **named: Any
     ) -> list[Any]: ...
+
+    @property
+    def threads(self) -> int:
+        """The most threads a call uses. Raises TargetError for a function that has none."""
+        raise TargetError(
+            f"{self.name} runs on {self.artifact.target.split()[0]}: it has no CPU threads"
+        )
+
+    @threads.setter
+    def threads(self, count: int | None) -> None:
+        _ = self.threads
+
+    @abstractmethod
+    def profile(self, inputs: Mapping[str, Any] | Sequence[Any], runs: int = 20) -> Profile:
+        """Time every kernel within `runs` runs."""
 
     def run(
         self, inputs: Mapping[str, Any] | Sequence[Any], out: Sequence[Any] | None = None
@@ -85,6 +119,7 @@ class ArrayFunction(ABC):
 
         Raises InputError for a missing or unknown name.
         """
+        check_run(inputs, out)
         return self(*positional(self._inputs, inputs), out=out)
 
     def _check_outputs(self, out: Sequence[Any]) -> None:
@@ -106,10 +141,21 @@ class ArrayFunction(ABC):
         return InputError(f"call prepare() with the constants first: {names}")
 
 
-def interface(artifact: Artifact, inputs: Sequence[BufferSpec]) -> str:
-    """`matmul: a: float32[2, 3], b: float32[3, 4] -> c: float32[2, 4] on cpu:znver4`."""
-    taken, given = (", ".join(map(str, s)) or "nothing" for s in (inputs, artifact.outputs))
-    return f"{artifact.entry}: {taken} -> {given} on {artifact.target.split()[0]}"
+def check_run(inputs: Any, out: Any) -> None:
+    """Raise InputError unless inputs come first, by name or in a sequence, then arrays for outputs:
+    not names of outputs before the inputs, as onnxruntime has it, and not one array.
+    """
+    is_swapped = out is not None and isinstance(out, Mapping)
+    if is_swapped or not isinstance(inputs, (dict, list, tuple, Iterable)):
+        raise InputError(
+            f"run takes the inputs first, run({{'x': x}}) or run([x]), and gives all outputs: it "
+            f"needs no names of them; got {described(inputs)}"
+        )
+    if hasattr(inputs, "shape"):
+        raise InputError(
+            "run takes inputs by name or in a sequence, run({'x': x}) or run([x]), not an array: "
+            "call the network itself with arrays, net(x)"
+        )
 
 
 def positional(
@@ -188,7 +234,13 @@ def as_array(parameter: Parameter, value: Any) -> Array:
 
 def check_array(parameter: Parameter, array: Array) -> None:
     if array.shape != parameter.shape or array.dtype != parameter.dtype:
+        way_out = ""
+        if parameter.loaded and array.ndim == len(parameter.shape):
+            both = ", ".join(f"{{{parameter.name!r}: {s}}}" for s in (parameter.shape, array.shape))
+            way_out = (
+                f"; a network takes several shapes when it is loaded for them, shapes=[{both}]"
+            )
         raise InputError(
             f"{parameter.name} must be {parameter.dtype} of shape {parameter.shape}, "
-            f"got {array.dtype} of shape {array.shape}"
+            f"got {array.dtype} of shape {array.shape}{way_out}"
         )

@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from tilewright.artifact import NetworkStep
 from tilewright.errors import InputError
+from tilewright.text import count, duration, preformatted
 
 Seconds = npt.NDArray[np.float64]
 
@@ -42,7 +43,7 @@ class KernelTime:
         return self.flops / self.seconds / 1e9 if self.seconds else 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Profile:
     """Kernels, the longest first; `latency_s` is that of a plain native run, and `runs` how many of
     each kind there were.
@@ -60,6 +61,14 @@ class Profile:
     def share(self, kernel: KernelTime) -> float:
         """The part of all kernels' time that `kernel` takes."""
         return kernel.seconds / self.kernels_s if self.kernels_s else 0.0
+
+    def __repr__(self) -> str:
+        first = f", the longest {self.kernels[0].kernel}" if self.kernels else ""
+        kernels = count(len(self.kernels), "kernel")
+        return f"Profile({duration(self.latency_s)} a run of {kernels}{first})"
+
+    def _repr_html_(self) -> str:
+        return preformatted(str(self))
 
     def __str__(self) -> str:
         width = max([len("kernel"), *(len(k.kernel) for k in self.kernels)])

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Generic, TypeAlias, TypeVar
 
+from tilewright.artifact import BufferSpec
 from tilewright.errors import InputError
-from tilewright.runtime.parameters import ArrayFunction
+from tilewright.runtime.parameters import ArrayFunction, check_run
+from tilewright.runtime.profile import Profile
 
 ShapeKey: TypeAlias = tuple[tuple[int, ...] | None, ...]
 
@@ -21,11 +23,12 @@ Function = TypeVar("Function", bound=ArrayFunction)
 class FunctionSet(Generic[Function]):
     """Networks with the same inputs in different shapes, called as one."""
 
-    def __init__(self, networks: Sequence[Function]) -> None:
+    def __init__(self, networks: Sequence[Function], name: str) -> None:
         """Raises InputError for none, for two with equal shapes, or for different inputs."""
         if not networks:
             raise InputError("a set of networks needs at least one")
         self.networks = tuple(networks)
+        self.name = name
         self.input_names = tuple(s.name for s in networks[0].artifact.inputs)
         self._by_shapes: dict[ShapeKey, Function] = {}
         for network in self.networks:
@@ -54,9 +57,41 @@ class FunctionSet(Generic[Function]):
         self, inputs: Mapping[str, Any] | Sequence[Any], out: Sequence[Any] | None = None
     ) -> list[Any]:
         """The same for inputs by name, or a sequence of them by position."""
+        check_run(inputs, out)
+        return self._chosen(inputs).run(inputs, out)
+
+    @property
+    def inputs(self) -> tuple[BufferSpec, ...]:
+        """Name, shape and dtype of each input of the first network; the others differ in shapes."""
+        return self.networks[0].inputs
+
+    @property
+    def outputs(self) -> tuple[BufferSpec, ...]:
+        """Name, shape and dtype of each output of the first network."""
+        return self.networks[0].outputs
+
+    @property
+    def threads(self) -> int:
+        """The most threads a run uses; see `CompiledFunction.threads`."""
+        return self.networks[0].threads
+
+    @threads.setter
+    def threads(self, count: int | None) -> None:
+        for network in self.networks:
+            network.threads = count
+
+    def profile(self, inputs: Mapping[str, Any] | Sequence[Any], runs: int = 20) -> Profile:
+        """Time every kernel of the network for inputs of these shapes, within `runs` runs; see
+        `CompiledFunction.profile`.
+        """
+        check_run(inputs, None)
+        return self._chosen(inputs).profile(inputs, runs)
+
+    def _chosen(self, inputs: Mapping[str, Any] | Sequence[Any]) -> Function:
+        """The network for inputs by name, or by position."""
         if isinstance(inputs, Mapping):
-            return self.network_for([inputs.get(n) for n in self.input_names]).run(inputs, out)
-        return self(*inputs, out=out)
+            inputs = [inputs.get(n) for n in self.input_names]
+        return self.network_for(inputs)
 
     def network_for(self, inputs: Sequence[Any]) -> Function:
         """The network that takes inputs of these shapes; raises InputError."""
@@ -75,7 +110,7 @@ class FunctionSet(Generic[Function]):
 
     def __repr__(self) -> str:
         shapes = "; ".join(_text(self.input_names, key) for key in self._by_shapes)
-        return f"{type(self).__name__}({shapes})"
+        return f"{type(self).__name__}({self.name}: {shapes})"
 
 
 def _shape(value: Any) -> tuple[int, ...] | None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import inf
 from statistics import median
 
@@ -52,7 +53,7 @@ class Confirmation:
     ) -> None:
         """Finalists of all tasks, those that cost most first; then, in the same order, any program
         that still leads by an unconfirmed figure. `told` hears the number of every task that is
-        done with; when it `is_late` nothing more is measured.
+        begun with, and when it is done; when it `is_late` nothing more is measured.
 
         A whole round may have been measured while the machine was in a state that suits some
         programs better (docs/findings.md).
@@ -65,7 +66,7 @@ class Confirmation:
             for i in order:
                 if is_late():
                     break
-                if finish(searches[i], is_late):
+                if finish(searches[i], is_late, partial(told, i)):
                     self.settle(searches[i])
                     told(i)
         for search in searches:
@@ -87,17 +88,22 @@ class Confirmation:
             search.default_s = default.latency_s if default and default.confirmed_s else None
             search.best_s, search.best, search.confirmed = best.latency_s, best.gene, True
 
-    def _finalists(self, search: TaskSearch, _: Callable[[], bool]) -> bool:
+    def _finalists(
+        self, search: TaskSearch, _: Callable[[], bool], begins: Callable[[], None]
+    ) -> bool:
         """The best of the search's figures; whether there are any."""
         leading = [gene for _, gene in search.finalists if gene != search.default]
         # A run that goes on where an earlier one ended has nothing new to measure.
         most = 1 if self.brief else FINALISTS
         new = [gene for gene in leading[:most] if not self._trial(search, gene).confirmed_s]
         if new:
+            begins()
             self._measure(search, new)
         return bool(leading)
 
-    def _leaders(self, search: TaskSearch, is_late: Callable[[], bool]) -> bool:
+    def _leaders(
+        self, search: TaskSearch, is_late: Callable[[], bool], begins: Callable[[], None]
+    ) -> bool:
         """Programs that lead by figures of the search, until the best one is confirmed; whether
         there were any.
         """
@@ -106,6 +112,8 @@ class Confirmation:
             leader, ahead = self._leader(search)
             if leader is None or not (ahead < 1.0 if measured < MORE else ahead < LUCK):
                 break
+            if not measured:
+                begins()
             self._measure(search, [leader.gene])
             measured += 1
             if not self._trial(search, leader.gene).confirmed_s:

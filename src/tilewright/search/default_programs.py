@@ -17,14 +17,16 @@ from statistics import median
 import numpy as np
 
 from tilewright.gene import Gene
-from tilewright.records.rows import DEFAULT
+from tilewright.records.rows import DEFAULT, Trial
 from tilewright.search.disturbance import Disturbance
 from tilewright.search.measuring import Ledger
 from tilewright.search.memory import Candidate
-from tilewright.search.tasks import Measured, TaskSearch
+from tilewright.search.tasks import UNFINISHED, Measured, TaskSearch
 from tilewright.space.default import default_gene
 from tilewright.target import GpuTarget, Target
+from tilewright.text import one_line
 
+SHOWN_FAULT = 200  # characters
 MINOR = 0.01  # of the estimated sum
 
 
@@ -101,7 +103,14 @@ class DefaultPrograms:
             results = [*(() if is_enough else self.ledger.results(search, [default])), *early]
             if len(results) > 1 and all(r.latencies_s for r in results):
                 self.disturbance.drifted(*map(_seconds, results))
-            (known,) = self.ledger.record(search, [default], [min(results, key=_seconds)])
+            best = min(results, key=_seconds)
+            if best.stage == UNFINISHED:
+                search.fault = _fault(best)
+                return
+            (known,) = self.ledger.record(search, [default], [best])
+        if known.measured_s is None:
+            search.errors += 1
+            search.fault = _fault(known)
         search.default_s = search.reference_s = known.measured_s
         search.expected_s = None
         if known.measured_s is not None:  # a later confirmation must not change the search
@@ -149,3 +158,10 @@ class DefaultPrograms:
 
 def _seconds(result: Measured) -> float:
     return median(result.latencies_s) if result.latencies_s else float("inf")
+
+
+def _fault(found: Measured | Trial) -> str:
+    """What a program without a figure did."""
+    if found.stage in ("timeout", UNFINISHED):
+        return f"did not end: {found.message}"
+    return f"failed in {found.stage} with {found.error}: {one_line(found.message, SHOWN_FAULT)}"

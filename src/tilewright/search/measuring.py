@@ -9,13 +9,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tilewright.gene import Gene
 from tilewright.records.database import Database
 from tilewright.records.rows import Trial
 from tilewright.search.memory import Candidate
-from tilewright.search.tasks import AllFailedError, Measured, Measurer, TaskSearch
+from tilewright.search.tasks import (
+    UNFINISHED,
+    AllFailedError,
+    Measured,
+    Measurer,
+    TaskSearch,
+)
 
 
 @dataclass
@@ -31,20 +37,25 @@ class Shares:
 
 @dataclass(frozen=True)
 class Ledger:
-    """The records of one run on `machine` (a fingerprint); `shares` counts the time."""
+    """The records of one run on `machine` (a fingerprint); `shares` counts the time. `trials_s` are
+    seconds of a program, by the task's hash, when some were measured last.
+    """
 
     database: Database
     machine: str
     measurer: Measurer
     seed: int
     shares: Shares
+    trials_s: dict[str, float] = field(default_factory=dict)
 
     def known(self, search: TaskSearch, genes: Sequence[Gene]) -> dict[Gene, Trial]:
         """Those of some programs that are recorded."""
         return self.database.lookup(search.task.hash, self.machine, genes)
 
     def measure(self, search: TaskSearch, batch: Sequence[Candidate]) -> list[Trial]:
-        """Measure and record; the trials as the database has them, whoever was first."""
+        """Measure and record; the trials as the database has them, whoever was first, without those
+        of programs that had no time to end.
+        """
         if not batch:
             return []
         try:
@@ -75,13 +86,18 @@ class Ledger:
             self.shares.build += build
             self.shares.run += run
             self.shares.other += max(0.0, elapsed - build - run)
+            self.trials_s.pop(search.task.hash, None)  # the newest comes last
+            self.trials_s[search.task.hash] = elapsed / len(batch)
         return results
 
     def record(
         self, search: TaskSearch, batch: Sequence[Candidate], results: Sequence[Measured]
     ) -> list[Trial]:
-        """The trials as the database has them, whoever was first."""
-        trials = [self._trial(search, c, r) for c, r in zip(batch, results, strict=True)]
+        """The trials as the database has them, whoever was first, of what ended."""
+        pairs = zip(batch, results, strict=True)
+        ended = [(c, r) for c, r in pairs if r.stage != UNFINISHED]
+        batch = [c for c, _ in ended]
+        trials = [self._trial(search, c, r) for c, r in ended]
         if None in self.database.add_trials(trials):  # another run measured the same meanwhile
             return list(self.known(search, [c.gene for c in batch]).values())
         return trials

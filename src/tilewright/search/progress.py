@@ -17,6 +17,7 @@ from tilewright.search.measuring import Shares
 from tilewright.search.tasks import TaskSearch
 from tilewright.text import clock, count, duration
 
+DEFAULTS, SEARCH, CONFIRMING = "default programs", "search", "confirming"  # phases of a run
 TRIAL_S = 0.25  # expected seconds of a trial: turns a budget in minutes into trials
 
 
@@ -44,7 +45,8 @@ class TaskResult:
 
     `confirmed`: both latencies are of turns that the two programs took, in processes that did not
     search; else they are of different moments, and do not compare on a busy machine. `expected_s`
-    is what the default program is taken for while it was not measured.
+    is what the default program is taken for while it was not measured; `fault` says why it has no
+    figure though it was to be measured.
     """
 
     name: str
@@ -56,6 +58,7 @@ class TaskResult:
     best_s: float | None
     confirmed: bool = False
     expected_s: float | None = None
+    fault: str = ""
 
     @staticmethod
     def of(search: TaskSearch) -> TaskResult:
@@ -70,6 +73,7 @@ class TaskResult:
             best_s=search.best_s,
             confirmed=search.confirmed,
             expected_s=search.expected_s,
+            fault=search.fault,
         )
 
     @property
@@ -112,7 +116,7 @@ class Progress:
     elapsed_s: float
     budget: Budget
     shares: Shares
-    phase: str = "search"
+    phase: str = SEARCH
     default_programs_s: float = 0.0
     default_programs: int = 0
     default_share: float = 1.0
@@ -135,10 +139,19 @@ class Progress:
         return weighted_sum((t.weight, t.default_s) for t in self.tasks)
 
     def __str__(self) -> str:
+        if self.phase == DEFAULTS:
+            known = self.task.default_s is not None
+            untuned = (
+                f" {duration(self.task.default_s)}" if known else f" {self.task.fault}".rstrip()
+            )
+            return f"{self.phase}: {self.task.name}{untuned}, after {clock(self.elapsed_s)}"
+        together = ""
+        if self.latency_s is not None:
+            sums = (duration(self.latency_s), duration(self.untuned_s))
+            together = f", all together {sums[0]} (untuned {sums[1]})"
         return (
             f"{self.phase} of {self.task.name}: {count(self.trials, 'trial')} in "
-            f"{clock(self.elapsed_s)}, its best {duration(self.task.best_s)}, all together "
-            f"{duration(self.latency_s)} (untuned {duration(self.untuned_s)})"
+            f"{clock(self.elapsed_s)}, its best {duration(self.task.best_s)}{together}"
         )
 
 

@@ -20,8 +20,9 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
+from tilewright.arguments import described
 from tilewright.cost.extractor import FeatureExtractor
-from tilewright.errors import RunError
+from tilewright.errors import InputError, RunError
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.serialize import (
     dag_from_json,
@@ -42,7 +43,10 @@ from tilewright.setting import ALONE, Setting
 from tilewright.space.derivation import Rule
 from tilewright.space.space import Space
 from tilewright.target import Target
+from tilewright.text import one_line
 
+UNFINISHED = "unfinished"
+"""The stage of a program that had no time to end, which is not known to fail."""
 FEW = 64  # programs of a space that tell roughly what a task takes, by their estimates
 
 
@@ -210,7 +214,7 @@ class TaskSearch:
     `reference_s` is what the default program took first, which all figures of the search compare
     with. `default_s` and `best_s` are what is told: the search's own figures, and once `confirmed`
     those of turns that the two programs took. `expected_s` is what the default program is taken
-    for while it was not measured.
+    for while it was not measured, `fault` what came of it instead of a figure.
     """
 
     task: TuningTask
@@ -229,6 +233,7 @@ class TaskSearch:
     exhausted: bool = False
     confirmed: bool = False
     expected_s: float | None = None
+    fault: str = ""
     offered: Offered = field(default_factory=Offered)
 
     @staticmethod
@@ -246,7 +251,14 @@ class TaskSearch:
         found = None if composed is None else space.row_of(composed)
         first = () if composed is None or found is None else (Candidate.at(found, composed, PARTS),)
         offered = Offered.of(task.dag, space.target, first)
-        return TaskSearch(task, space, make(space, extractor, model), extractor, offered=offered)
+        strategy = make(space, extractor, model)
+        for name in ("ask", "tell"):
+            if not callable(getattr(strategy, name, None)):
+                raise InputError(
+                    f"a strategy has the methods ask(rng, n) and tell(batch, latencies); "
+                    f"{described(strategy)} has no {name}"
+                )
+        return TaskSearch(task, space, strategy, extractor, offered=offered)
 
     @property
     def begun(self) -> bool:
@@ -263,7 +275,13 @@ class TaskSearch:
         # What is offered is as good as measured programs get, so it goes first.
         batch = self.offered.ask(n)
         if len(batch) < n:
-            batch += self.strategy.ask(np.random.default_rng(entropy), n - len(batch))
+            asked = self.strategy.ask(np.random.default_rng(entropy), n - len(batch))
+            if not isinstance(asked, list) or not all(isinstance(c, Candidate) for c in asked):
+                raise InputError(
+                    f"the strategy {type(self.strategy).__name__} gives, when asked, no list of "
+                    f"candidates, as ProposalMemory makes them, but {one_line(repr(asked), 80)}"
+                )
+            batch += asked
         self.exhausted = not batch
         return batch
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
 
 from tilewright.cost.features import COLUMNS
 from tilewright.gene import Gene
@@ -31,7 +32,16 @@ from tilewright.search.measuring import Ledger, Shares
 from tilewright.search.memory import Candidate
 from tilewright.search.pretraining import pretrain
 from tilewright.search.profiler import ROUND, ProfileStrategy, lengths
-from tilewright.search.progress import Budget, Callback, Progress, TaskResult
+from tilewright.search.progress import (
+    CONFIRMING,
+    DEFAULTS,
+    SEARCH,
+    TRIAL_S,
+    Budget,
+    Callback,
+    Progress,
+    TaskResult,
+)
 from tilewright.search.reuse.parts import Parts
 from tilewright.search.strategies import STRATEGIES, Maker, rules_of_strategy
 from tilewright.search.task_scheduler import TaskScheduler, unit_trials
@@ -49,9 +59,28 @@ from tilewright.text import duration
 
 # Of a budget in minutes so much is kept for confirming, by how many tasks have a winner.
 LEAST_CONFIRM, MOST_CONFIRM, CONFIRM_TASK_S = 0.1, 0.3, 2.0
+LEAST_TRIAL_S = 1e-3
 DEFAULTS_SHARE = 0.3  # of a budget in minutes, for default programs before the search begins
 CHECKPOINT_S = 5.0  # at least between two times that the database's file is made whole
-MAX_TRANSFER = 16  # other workloads to learn from: a quarter of a second each
+# Other workloads to learn from, what each takes, and how much of a budget in minutes all of them.
+MAX_TRANSFER, TRANSFER_S, TRANSFER_SHARE = 16, 0.25, 0.1
+
+
+@dataclass
+class Pace:
+    """Whether there is time for one more step, by the longest so far; `clock` gives seconds."""
+
+    clock: Callable[[], float]
+    longest_s: float = 0.0
+    last_s: float | None = None
+
+    def is_late(self, limit_s: float) -> bool:
+        """Asked before each step: whether it would end later than `limit_s`."""
+        now_s = self.clock()
+        if self.last_s is not None:
+            self.longest_s = max(self.longest_s, now_s - self.last_s)
+        self.last_s = now_s
+        return now_s + self.longest_s > limit_s
 
 
 @dataclass
@@ -59,7 +88,8 @@ class Tuner:
     """Tunes tasks together. `strategy` names an entry of STRATEGIES, or what `maker` gives each
     task; `rules` are the user's sketch rules, tried before those of the target. With `profiles` the
     maker's strategies are profiles: short lists, measured to their end without a cost model.
-    `default_programs_s` is how long default programs took.
+    `default_programs_s` is how long default programs took. The time counts from `begun` on, by the
+    monotonic clock (None: from when it runs).
     """
 
     tasks: Sequence[TuningTask]
@@ -75,6 +105,7 @@ class Tuner:
     profiles: bool = False
     shares: Shares = field(default_factory=Shares)
     disturbance: Disturbance = field(default_factory=Disturbance)
+    begun: float | None = None
     default_programs_s: float = 0.0
     checkpoint_s: float = 0.0  # when the database's file was last made whole
 
@@ -119,35 +150,33 @@ class Tuner:
         database.
         """
 
-        def tell(task: int, phase: str = "search") -> None:
+        def tell(task: int, phase: str = SEARCH) -> None:
             progress = self._progress(task, budget, phase)
             log.info("%s", progress)
             observe(progress)
 
-        self.started, self.started_at = time.monotonic(), time.time()
+        now = time.monotonic()
+        self.started = now if self.begun is None else self.begun
+        self.started_at = time.time() - (now - self.started)
         self.register()
         self._keep_facts(budget)
-        self._measure_defaults(budget, lambda i: tell(i, "default programs"))
+        self._measure_defaults(budget, lambda i: tell(i, DEFAULTS))
         latencies = [s.best_s or s.expected_s or float("inf") for s in self.searches]
         scheduler = self.schedule(self.tasks, latencies, self.seed)
         unit = unit_trials(budget.expected_trials, len(self.tasks))
         if self.profiles:
             unit, budget = ROUND, self._listed(budget)
         else:
-            self._pretrain()
+            self._pretrain(budget)
         self.recorded = self._recorded()
         unit = min(unit, budget.patience or unit)
         task = 0
         while not (self._spent(budget, scheduler) or scheduler.done):
             task = scheduler.next()
             size = unit if budget.trials is None else min(unit, budget.trials - self.trials)
-            self._round(task, size, scheduler)
+            self._round(task, min(size, self._in_time(task, budget)), scheduler)
             self._keep_run()
             tell(task)
-
-        def is_late() -> bool:
-            return budget.minutes is not None and self.elapsed_s >= budget.minutes * 60
-
         confirmation = Confirmation(
             self.database,
             self.machine.fingerprint,
@@ -155,8 +184,12 @@ class Tuner:
             self.disturbance.drifted,
             brief=self.profiles,
         )
-        confirmation.run(self.searches, is_late, lambda i: tell(i, "confirming"))
-        tell(task, "confirming")
+        limit_s = inf if budget.minutes is None else budget.minutes * 60
+        pace = Pace(lambda: self.elapsed_s)
+        confirmation.run(
+            self.searches, lambda: pace.is_late(limit_s), lambda i: tell(i, CONFIRMING)
+        )
+        tell(task, CONFIRMING)
         self._keep_run()
         return self.searches
 
@@ -180,12 +213,27 @@ class Tuner:
         if budget.patience is not None and scheduler.fruitless_trials >= budget.patience:
             log.info("nothing better in %d trials", scheduler.fruitless_trials)
             return True
+        return self.elapsed_s >= self._search_until_s(budget)
+
+    def _search_until_s(self, budget: Budget) -> float:
+        """When the search ends, by the time: what is left is for confirming."""
         if budget.minutes is None:
-            return False
+            return inf
         seconds = budget.minutes * 60
         winners = sum(s.begun and s.best not in (None, s.default) for s in self.searches)
         wanted = min(MOST_CONFIRM * seconds, CONFIRM_TASK_S * winners)
-        return self.elapsed_s >= seconds - max(LEAST_CONFIRM * seconds, wanted)
+        return seconds - max(LEAST_CONFIRM * seconds, wanted)
+
+    def _in_time(self, task: int, budget: Budget) -> int:
+        """How many more trials of a task the budget has time for, at least one; many where it has
+        no limit of time.
+        """
+        left_s = self._search_until_s(budget) - self.elapsed_s
+        if left_s == inf:
+            return budget.expected_trials
+        newest_s = next(reversed(self.ledger.trials_s.values()), TRIAL_S)
+        trial_s = self.ledger.trials_s.get(self.searches[task].task.hash, newest_s)
+        return max(1, int(left_s / max(trial_s, LEAST_TRIAL_S)))
 
     def _progress(self, task: int, budget: Budget, phase: str) -> Progress:
         self.disturbance.note(self.elapsed_s)
@@ -215,10 +263,7 @@ class Tuner:
         self.database.checkpoint()
 
     def _measure_defaults(self, budget: Budget, told: Callable[[int], None]) -> None:
-        def is_late() -> bool:
-            limit = None if budget.minutes is None else budget.minutes * 60 * DEFAULTS_SHARE
-            return limit is not None and self.elapsed_s >= limit
-
+        limit_s = inf if budget.minutes is None else budget.minutes * 60 * DEFAULTS_SHARE
         first = self.defaults.first(budget.minutes is not None)
         self.default_programs = len(first)
         done = 0
@@ -229,7 +274,7 @@ class Tuner:
             self.default_share = done / (2 * len(first))
             told(task)
 
-        self.defaults.measure(first, is_late, tell)
+        self.defaults.measure(first, lambda: self.elapsed_s >= limit_s, tell)
         self.default_programs_s, self.default_share = self.elapsed_s, 1.0
 
     def _round(self, index: int, size: int, scheduler: TaskScheduler) -> None:
@@ -246,12 +291,18 @@ class Tuner:
         known = self.ledger.known(search, [c.gene for c in batch])
         missing = [c for c in batch if c.gene not in known]
         known |= {t.gene: t for t in self.ledger.measure(search, missing)}
-        trials = [known[c.gene] for c in batch]
-        for trial in trials:
-            log.debug("%s %s: %s", search.task.name, trial.gene.hash[:8], _outcome(trial))
-        latencies = [t.measured_s for t in trials]
+        trials = [known.get(c.gene) for c in batch]
+        for candidate, trial in zip(batch, trials, strict=True):
+            log.debug("%s %s: %s", search.task.name, candidate.gene.hash[:8], _outcome(trial))
+        latencies = [None if t is None else t.measured_s for t in trials]
         if not self.profiles:
-            search.learn(self.rows, batch, latencies, [t.region_s for t in trials])
+            ended = [i for i, t in enumerate(trials) if t is not None]
+            search.learn(
+                self.rows,
+                [batch[i] for i in ended],
+                [latencies[i] for i in ended],
+                [t.region_s for t in trials if t is not None],
+            )
         search.tell(batch, latencies)
         self.trials += len(batch)
         scheduler.tell(index, search.best_s or float("inf"), len(batch))
@@ -333,19 +384,24 @@ class Tuner:
                     found.setdefault((index, t.round), []).append(one)
         return found
 
-    def _pretrain(self) -> None:
+    def _pretrain(self, budget: Budget) -> None:
         """Learn from the other workloads that this machine's records hold, the nearest ones."""
+        most = MAX_TRANSFER
+        if budget.minutes is not None:
+            most = min(most, int(budget.minutes * 60 * TRANSFER_SHARE / TRANSFER_S))
         measured = self.database.measured(self.machine.fingerprint)
         others = (row for row in self.database.workloads() if row.hash in measured)
         spaces = {
             row.hash: TuningTask.of(row).space(self.target, self._all_rules)
-            for row in nearest(others, self.tasks, MAX_TRANSFER)
+            for row in nearest(others, self.tasks, most)
         }
         pretrain(self.rows, self.database, self.machine.fingerprint, spaces)
 
 
-def _outcome(trial: Trial) -> str:
+def _outcome(trial: Trial | None) -> str:
     """What came of a trial, for the log."""
+    if trial is None:
+        return "had no time to end"
     if trial.ok:
         return f"{duration(trial.measured_s)}, by {trial.origin}"
     return f"failed in {trial.stage} with {trial.error}: {trial.message}"

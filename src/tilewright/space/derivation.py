@@ -9,17 +9,20 @@ successor states.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
-from tilewright.errors import ScheduleError
+from tilewright.arguments import described
+from tilewright.errors import InputError, ScheduleError, TilewrightError, VerifyError
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Expr
 from tilewright.schedule.state import At, Stage, State
 from tilewright.schedule.steps import Fuse, Step
 from tilewright.space.decisions import Choice, Decision, variables
 from tilewright.target import Target
+from tilewright.text import one_line
 
 UNTOLD = ("skip", "always_inline", "linked", "chained", "row_reduction")
 """Rules that only move on, inline, or do what another one said."""
@@ -149,22 +152,93 @@ class Rule:
     condition: Callable[[Derivation], Verdict]
     apply: Callable[[Derivation], list[Derivation]]
 
+    def judge(self, d: Derivation) -> Verdict:
+        """What it says of a state. Raises ScheduleError, as `follow` does, which names the rule and
+        the stage.
+        """
+        with self._named(d.stage):
+            verdict = self.condition(d)
+        if not isinstance(verdict, Verdict):
+            raise self._wrong(d.stage, "condition", "a Verdict", verdict)
+        return verdict
+
+    def follow(self, d: Derivation) -> list[Derivation]:
+        """The successors of a state, which may be changed."""
+        stage = d.stage
+        with self._named(stage):
+            found = self.apply(d)
+        if not isinstance(found, (list, tuple)) or not all(
+            isinstance(one, Derivation) for one in found
+        ):
+            raise self._wrong(stage, "apply", "a list of derivations", found)
+        return [replace(one, applied=(*d.applied, self.name)) for one in found]
+
+    @contextmanager
+    def _named(self, stage: str | None) -> Iterator[None]:
+        """What the rule fails with names it."""
+        place = f"rule {self.name} at stage {stage}"
+        try:
+            yield
+        except VerifyError:
+            raise
+        except TilewrightError as error:
+            raise ScheduleError(f"{place}: {error}") from error
+        except Exception as error:
+            raise ScheduleError(f"{place} fails with {type(error).__name__}: {error}") from error
+
+    def _wrong(self, stage: str | None, what: str, wanted: str, found: object) -> ScheduleError:
+        shown = one_line(repr(found), 80)
+        return ScheduleError(
+            f"rule {self.name} at stage {stage}: its {what} gives {wanted}, not {shown}"
+        )
+
+
+def check_rules(rules: Sequence[Rule]) -> None:
+    """Raise InputError for what is no rule."""
+    if not isinstance(rules, Sequence) or isinstance(rules, str):
+        raise InputError(f"rules is a sequence of rules, rules=[MY_RULE], not {described(rules)}")
+    for rule in rules:
+        if not isinstance(rule, Rule):
+            raise InputError(
+                f"a rule is a Rule(name, condition, apply) of tilewright.space.derivation, not "
+                f"{described(rule)}"
+            )
+
+
+MOST_APPLIED = 64
+"""Rules one after the other at one stage: more do not end."""
+
 
 def derive(dag: ComputeDAG, target: Target, rules: Sequence[Rule]) -> list[Derivation]:
-    """All sketches of a DAG, in a fixed order."""
+    """All sketches of a DAG, in a fixed order.
+
+    Raises ScheduleError for a rule that fails, or is applied without end, and when the rules give
+    no sketch at all.
+    """
+    check_rules(rules)
     start = Derivation(State(dag), None, target).advance()
-    queue, done = [start], []
+    queue, done, ended = [start], [], ""
     while queue:
         current = queue.pop(0)
         if current.stage is None:
             done.append(current)
             continue
+        if len(current.applied) > MOST_APPLIED * len(current.state.stages):
+            raise ScheduleError(
+                f"rule {current.applied[-1]} is applied to stage {current.stage} without end: it "
+                "goes on to the next stage by d.advance(), or marks what it has done"
+            )
+        ended = ended or f"no rule is for stage {current.stage}"
         for rule in rules:
-            verdict = rule.condition(current)
+            verdict = rule.judge(current)
             if verdict is Verdict.NO:
                 continue
-            for successor in rule.apply(current.fork()):
-                queue.append(replace(successor, applied=(*current.applied, rule.name)))
+            successors = rule.follow(current.fork())
+            queue += successors
+            if not successors:
+                ended = f"rule {rule.name} at stage {current.stage} gives an empty list"
             if verdict is Verdict.ONLY:
                 break
+    if not done:
+        raise ScheduleError(f"the rules give no sketch: {ended}")
     return done

@@ -11,6 +11,6 @@ interface and the pool of threads (`runtime/c`), and links. Weights go through t
 are (`.incbin`). The library needs libc, libm, and libmvec where kernels call vector math.
 """
 
-from tilewright.build.library.save import LibraryNetwork, save
+from tilewright.build.library.save import LibraryNetwork, linker_for, save
 
-__all__ = ["LibraryNetwork", "save"]
+__all__ = ["LibraryNetwork", "linker_for", "save"]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tilewright.artifact import Artifact
 from tilewright.build.library.source import HERE, Description, header_text, source_text
-from tilewright.errors import BuildError, InputError
+from tilewright.errors import BuildError, InputError, TargetError
 from tilewright.files import replacing
 from tilewright.runtime.constants import Constants, placed_arrays, shared_offsets, write_arrays
 from tilewright.runtime.host import host_architecture
@@ -20,7 +20,7 @@ from tilewright.runtime.library import FORMAT, SEAL, SECTION, UNSEALED, refuse_l
 from tilewright.runtime.native import SOURCE
 from tilewright.runtime.symbols import VECTOR_PREFIX, undefined_symbols
 from tilewright.settings import Settings
-from tilewright.target import CpuTarget
+from tilewright.target import CpuTarget, Target
 from tilewright.text import plain
 from tilewright.version import __version__
 
@@ -74,8 +74,8 @@ def save(
     except InputError as error:
         raise BuildError(str(error)) from error
     artifacts = tuple(p.artifact for p in programs)
+    command = linker_for(Target.parse(artifacts[0].target), compiler)
     target = CpuTarget.of(artifacts[0].target)
-    command = _compiler(target, compiler)
     name = header.stem
     starts, size = shared_offsets([p.constants for p in programs])
     description = Description(name, plain(path.name), title, __version__, artifacts, starts, size)
@@ -108,8 +108,14 @@ def _linked(title: str, programs: Sequence[LibraryNetwork]) -> list[Artifact]:
     return list(known.values())
 
 
-def _compiler(target: CpuTarget, given: str | None) -> list[str]:
-    """The command of the C compiler that links for `target`."""
+def linker_for(target: Target, given: str | None = None) -> list[str]:
+    """The command of the C compiler that links for `target`, `given` or the usual one. Raises
+    TargetError for what is no CPU, BuildError where there is none.
+    """
+    if not isinstance(target, CpuTarget):
+        raise TargetError(
+            f"{target.kind}:{target.name} is no CPU: libraries are saved for CPUs only"
+        )
     if target.architecture not in CROSS_COMPILERS or "linux" not in target.triple:
         raise BuildError(
             f"libraries are saved for Linux on {' or '.join(CROSS_COMPILERS)}, not {target.triple}"

@@ -18,6 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from tilewright.errors import ScheduleError
 from tilewright.expr.nodes import Extent
 from tilewright.nest.nodes import Kind
 from tilewright.schedule.state import Stage
@@ -73,6 +74,32 @@ class Structure:
     unrolled: int = 1
     innermost: int = INNERMOST_LIMIT
 
+    def __post_init__(self) -> None:
+        """Raises ScheduleError for levels that are none."""
+        if not self.levels or set(self.levels) - {"S", "R"}:
+            raise ScheduleError(
+                f"a structure has a letter for each tile level, S (spatial) or R (reduction), "
+                f"outermost first, such as 'SSRSRS'; got {self.levels!r}"
+            )
+
+    def check(self, stage: Stage) -> None:
+        """Raise ScheduleError where the stage has axes to tile, but no level for them, or levels
+        and no such axes.
+        """
+        for letter, kind in (("S", "spatial"), ("R", "reduction")):
+            axes = [a for a in stage.axes if a.reduce == (letter == "R")]
+            tiled = ", ".join(a.name for a in axes if a.extent != 1)
+            if tiled and letter not in self.levels:
+                raise ScheduleError(
+                    f"the structure {self.levels!r} has no level {letter} for the {kind} axes "
+                    f"{tiled} of {stage.name}"
+                )
+            if not axes and letter in self.levels:
+                raise ScheduleError(
+                    f"the structure {self.levels!r} has levels {letter}, but {stage.name} has no "
+                    f"{kind} axes"
+                )
+
 
 STRUCTURE = Structure("SSRSRS")
 
@@ -82,6 +109,7 @@ def multi_level_tile(d: Derivation, structure: Structure, vector: str | None = N
     come last in every level, and its innermost one runs along vector lanes.
     """
     stage = d.working
+    structure.check(stage)
     tiles = _split_axes(d, stage, structure, vector)
     order = _order(stage, structure.levels, tiles, vector)
     periods = d.periods.get(dag_node(stage.name), {})
