@@ -13,13 +13,14 @@ if TYPE_CHECKING:
 
     from tilewright import advice, compilation, inspection, progress
     from tilewright.records import database
+    from tilewright.report import words
 else:
-    onnx, advice, compilation, inspection, progress, database = map(
+    onnx, advice, compilation, inspection, progress, database, words = map(
         Lazy,
         (
             *("onnx", "tilewright.advice", "tilewright.compilation", "tilewright.inspection"),
-            *("tilewright.progress", "tilewright.records.database"),
+            *("tilewright.progress", "tilewright.records.database", "tilewright.report.words"),
         ),
     )
 
-__all__ = ["advice", "compilation", "database", "inspection", "onnx", "progress"]
+__all__ = ["advice", "compilation", "database", "inspection", "onnx", "progress", "words"]

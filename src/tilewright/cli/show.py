@@ -11,7 +11,7 @@ from rich.console import Console
 from tilewright.cli.console import output, remark
 from tilewright.cli.options import DEFAULT_DB, TargetSpec
 from tilewright.cli.parts import database as databases
-from tilewright.cli.parts import inspection
+from tilewright.cli.parts import inspection, words
 from tilewright.cli.records import DatabaseName, print_summary
 from tilewright.text import duration, rate
 
@@ -95,8 +95,8 @@ def print_head(console: Console, program: RecordedProgram, db: str) -> None:
         remark(program.note)
     console.print(f"{workload.name} ({workload.hash[:8]})", style="bold")
     console.print(f"trial {trial.id} of {db}, measured on {program.machine}", soft_wrap=True)
-    structure = sketch_words(program.layers.sketch_name)
-    console.print(f"{structure}; {origin_words(trial.origin)}", soft_wrap=True)
+    structure = words.sketch_words(program.layers.sketch_name)
+    console.print(f"{structure}; {words.origin_words(trial.origin)}", soft_wrap=True)
     if program.reused is not None:
         source = program.reused
         is_own = source.hash == workload.hash
