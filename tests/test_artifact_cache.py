@@ -9,7 +9,7 @@ import pytest
 
 from cli_models import cli
 from tilewright.artifact import Artifact
-from tilewright.build.cache import ArtifactCache, Usage
+from tilewright.cache import ArtifactCache, Usage
 
 ARTIFACT = Artifact("f", "cpu", b"code" * 100, (), (), (), (), 0)
 KEYS = [f"{i:02x}" + "0" * 62 for i in range(4)]
@@ -70,12 +70,12 @@ def test_the_command(cache: ArtifactCache, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("TILEWRIGHT_CACHE_LIMIT", "3 MB")
     shown = cli("cache")
     assert shown.exit_code == 0, shown.output
-    assert f"{cache.folder}: 4 kernels, " in shown.output
+    assert f"{cache.folder}: 4 entries, " in shown.output
     assert " of at most 3 MB." in shown.output
     trimmed = cli("cache", "--limit", "0.7kB")
-    assert "Removed 3 kernels" in trimmed.output
-    assert "1 kernel," in trimmed.output
-    assert "0 kernels, 0 B" in cli("cache", "--clear").output
+    assert "Removed 3 entries" in trimmed.output
+    assert "1 entry," in trimmed.output
+    assert "0 entries, 0 B" in cli("cache", "--clear").output
     assert cli("cache", "--limit", "much").exit_code == 2
 
 

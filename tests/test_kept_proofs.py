@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 
 import tilewright as tw
+from tilewright.compilation import tell
 from tilewright.errors import TilewrightError
 from tilewright.expr import operators as ops
 from tilewright.expr.tensors import placeholder
 from tilewright.gene import Gene
 from tilewright.headers import missing
-from tilewright.kernels import build_recorded, tell
+from tilewright.kernels import build_recorded, remarks
 from tilewright.machine import PROOFS_FILE, as_target, keep_proofs, machine_of, with_kept
 from tilewright.measure.measurer import BatchFailedError, LocalMeasurer, MeasureResult
 from tilewright.schedule.steps import UseTemplate
@@ -122,7 +123,7 @@ def test_compiling_says_in_one_note_what_it_leaves_out(
             "cutlass.gemm" not in proved or missing() is not None
         )
     told: list[str] = []
-    tell(tasks_of(task()) * 2, matches, told.append)
+    tell(*remarks(tasks_of(task()) * 2, matches), told.append)
     sentences = [note for note in told if "ever measured to be right on this device" in note]
     assert len(sentences) == (matches[0].gene is None)
     for note in sentences:

@@ -39,8 +39,8 @@ from benchmarks.suite.pack import CONTENTS, PEAKS, Pack, Program
 from benchmarks.suite.rungs import program_of
 from benchmarks.suite.verify import HOPPER
 from tilewright.artifact import Artifact
-from tilewright.build.cache import compiler_fingerprint
 from tilewright.build.compile import make_request
+from tilewright.cache import compiler_fingerprint
 from tilewright.cost.candidates import Floats, Population, concatenate
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.cutlass import offered

@@ -20,7 +20,8 @@ from tilewright.version import __version__ as __version__
 # Module of every public name.
 _EXPORTS: dict[str, tuple[str, ...]] = {
     "tilewright.advice": ("Advice", "Finding", "advise"),
-    "tilewright.api": ("TuneResult", "compile", "plan", "tune"),
+    "tilewright.api": ("TuneResult", "plan", "tune"),
+    "tilewright.compilation": ("compile",),
     "tilewright.errors": (
         "BuildError",
         "ExprError",
@@ -162,8 +163,8 @@ def __dir__() -> list[str]:
 
 if TYPE_CHECKING:
     from tilewright.api import TuneResult, plan, tune
-    from tilewright.api import compile as compile
     from tilewright.artifact import BufferSpec
+    from tilewright.compilation import compile as compile
     from tilewright.errors import (
         BuildError,
         ExprError,

@@ -1,9 +1,7 @@
-"""The public functions: tune, compile (and `models.load`).
+"""The public functions that search: tune, plan.
 
     model = load("resnet50.onnx")                        # or Task([A, B, C])
-    result = tune(model, minutes=10, db="tuning.db")
-    net = compile(model, db="tuning.db")
-    y = net(x)
+    result = tune(model, minutes=10, db="tuning.db")     # then `compilation.compile`
 
 Only this module wires graph, search and measuring together.
 """
@@ -13,9 +11,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import io
-import os
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -25,29 +21,20 @@ from typing import Any, Literal, Never, TypeAlias, overload
 from rich.console import Console
 
 from tilewright import arguments
-from tilewright.deviation import GivenTolerance, compare
 from tilewright.errors import InputError
-from tilewright.kernels import build_recorded, tell
-from tilewright.log import log
 from tilewright.machine import as_target, host_target, keep_ceilings, machine_of
 from tilewright.measure.device_trial import device_of
 from tilewright.measure.load import LoadWatch
 from tilewright.measure.trial import RunOptions
-from tilewright.models import Model, ModelSet, Task, Tunable, as_tunable, as_tunables
-from tilewright.network.executor import Network
-from tilewright.network.variants import NetworkSet
+from tilewright.models import Model, PathLike, Task, Tunable, as_tunables
 from tilewright.progress import TaskTable, showing
 from tilewright.records.database import Database
-from tilewright.runtime.constants import ConstantPool
-from tilewright.runtime.device import DeviceFunction
-from tilewright.runtime.devices import loaded
-from tilewright.runtime.function import CompiledFunction
 from tilewright.search.disturbance import Disturbance
 from tilewright.search.objectives import Objective, ObjectiveModel, as_objective
 from tilewright.search.profile_plan import ProfilePlan, plan_profile
 from tilewright.search.profiler import PROFILE, ProfileStrategy
 from tilewright.search.progress import Budget, Callback, Progress, TaskResult, weighted_sum
-from tilewright.search.reuse.edges import MODES, RANKED, WHOLE
+from tilewright.search.reuse.edges import RANKED, WHOLE
 from tilewright.search.reuse.plan import COSTS, Plan, make_plan
 from tilewright.search.reuse.run import Planned, known_tasks
 from tilewright.search.strategies import STRATEGIES, Maker
@@ -61,7 +48,6 @@ from tilewright.task_measurer import TaskMeasurer
 from tilewright.text import LOG_WIDTH, clock, count, duration, preformatted
 from tilewright.tuning_tasks import merged, model_row, parts_of
 
-PathLike: TypeAlias = str | os.PathLike[str]
 SchedulerMaker: TypeAlias = Callable[..., TaskScheduler]
 DEFAULT_MINUTES = 10.0
 
@@ -237,8 +223,8 @@ def _mode(reuse: Any) -> str | None:
     """How to reuse, None for not at all. Raises InputError."""
     if isinstance(reuse, bool):
         return RANKED if reuse else None
-    if not isinstance(reuse, str) or reuse not in MODES:
-        known = ", ".join(map(repr, MODES))
+    if not isinstance(reuse, str) or reuse not in arguments.MODES:
+        known = ", ".join(map(repr, arguments.MODES))
         raise InputError(f"reuse is True, False, or one of {known}; got {reuse!r}")
     return reuse
 
@@ -370,94 +356,3 @@ def _scheduler(
         return kind(infos_of(tasks, latencies), groups, objective, seed=seed)
 
     return make
-
-
-# ---- compiling --------------------------------------------------------------------------------
-
-
-@overload
-def compile(
-    model: Task,
-    db: str | Path | None = None,
-    *,
-    target: Target | str | None = None,
-    notes: Callable[[str], None] | None = None,
-) -> CompiledFunction | DeviceFunction: ...
-@overload
-def compile(
-    model: Model | PathLike,
-    db: str | Path | None = None,
-    *,
-    target: Target | str | None = None,
-    notes: Callable[[str], None] | None = None,
-    pool: ConstantPool | None = None,
-) -> Network: ...
-@overload
-def compile(
-    model: ModelSet,
-    db: str | Path | None = None,
-    *,
-    target: Target | str | None = None,
-    notes: Callable[[str], None] | None = None,
-) -> NetworkSet: ...
-def compile(
-    model: Tunable | PathLike,
-    db: str | Path | None = None,
-    *,
-    target: Target | str | None = None,
-    notes: Callable[[str], None] | None = None,
-    pool: ConstantPool | None = None,
-) -> Network | NetworkSet | CompiledFunction | DeviceFunction:
-    """Compile a model (or the ONNX file at a path) or task with the best recorded programs;
-    defaults where none is known.
-
-    Never fails for want of tuning. `notes` hears a sentence on the tasks that have no record, run
-    programs recorded on another machine, or have better records that give no program, as does the
-    logger "tilewright"; without it, the latter two are a UserWarning. A task's constants are given
-    with `.prepare({...})`. A model may be compiled for another CPU, and saved. For a GPU, functions
-    and networks run on this machine's device of that kind. Networks compiled with one `pool` store
-    equal packed constants once; those of a ModelSet do. What was imported from PyTorch, and runs
-    here, is run once on its example inputs, and what differs from the module's outputs is told as
-    well. Raises InputError for an argument that cannot be.
-    """
-    if db is not None:
-        db = arguments.database(db)
-    if notes is not None:
-        arguments.function("notes", notes)
-    chosen = as_target(target)
-    model = as_tunable(model)
-    parts = parts_of([model], chosen)
-    tasks, _ = merged(parts)
-    matches, kernels = build_recorded(tasks, db, chosen)
-    tell(tasks, matches, notes)
-    if isinstance(model, Task):
-        return loaded(kernels[tasks[0].computation], chosen, arguments=model.arguments)
-    common = ConstantPool() if isinstance(model, ModelSet) else pool
-    networks = [m.partition for m in parts if isinstance(m, Model)]
-    nets = [Network(p, kernels, chosen, common) for p in networks]
-    if chosen == host_target():
-        models = model.models if isinstance(model, ModelSet) else [model]
-        for one, net in zip(models, nets, strict=True):
-            _check_example(one, net, notes)
-    return NetworkSet(nets, model.name) if isinstance(model, ModelSet) else nets[0]
-
-
-def _check_example(model: Model, network: Network, notes: Callable[[str], None] | None) -> None:
-    """Tell of outputs that are not what the PyTorch module gave when it was imported."""
-    if model.example is None:
-        return
-    is_narrow = model.partition.graph.is_narrow
-    ours = network(*model.example.inputs)
-    for spec, y, wanted in zip(network.outputs, ours, model.example.outputs, strict=True):
-        (found,) = compare([spec.name], [y], [wanted], GivenTolerance.of(wanted, is_narrow))
-        if found.is_allowed:
-            continue
-        note = (
-            f"{model.name}: {spec.name} differs from the module's {found.words}; "
-            f"torch.compile(module, backend='tilewright') names the operator"
-        )
-        log.warning("%s", note)
-        if notes is None:
-            warnings.warn(note, stacklevel=3)
-        else:
-            notes(note)

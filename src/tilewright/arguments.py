@@ -23,6 +23,11 @@ from typing import Any
 from tilewright.errors import InputError
 from tilewright.target import Target
 
+MODES = ("ranked", "all")
+"""How programs may be reused."""
+STRATEGIES = ("evolution", "random", "exhaustive", "beam", "templates")
+"""The names of those that search."""
+
 
 def minutes(value: Any) -> float:
     """A time limit in minutes."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import os
 import re
 import shutil
@@ -107,16 +108,24 @@ def _open_irregular(target: Path) -> int:
             return descriptor
 
 
-def own_bytes(file: Path) -> bytes:
-    """What a regular file holds that only this user, or root, can have written. Raises OSError for
-    any other: a folder that others may write can have anything.
+@contextlib.contextmanager
+def own_file(file: Path) -> Iterator[io.FileIO]:
+    """A regular file that only this user, or root, can have written, for reading. Raises OSError
+    for any other: a folder that others may write can have anything.
     """
-    with os.fdopen(os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as opened:
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+    with os.fdopen(os.open(file, flags), "rb", 0) as opened:
         status = os.fstat(opened.fileno())
         is_own = status.st_uid in (0, os.geteuid()) and not status.st_mode & stat.S_IWOTH
         if not stat.S_ISREG(status.st_mode) or not is_own:
             raise PermissionError(errno.EPERM, "another user may have written it", str(file))
-        return opened.read()
+        yield opened
+
+
+def own_bytes(file: Path) -> bytes:
+    """What such a file holds. Raises OSError."""
+    with own_file(file) as opened:
+        return opened.readall()
 
 
 def own_folder(owner: object) -> Path:

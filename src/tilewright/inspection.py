@@ -13,35 +13,28 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from tilewright.artifact import Artifact
-from tilewright.build.cache import ArtifactCache
 from tilewright.build.layers import Layers
 from tilewright.build.library import linker_for
-from tilewright.cutlass import refusal
+from tilewright.compilation import compiled
 from tilewright.errors import InputError, RecordsError, TargetError, TilewrightError, VerifyError
-from tilewright.expr.access import has_data_reuse
 from tilewright.expr.dag import ComputeDAG, stage_flops
 from tilewright.expr.serialize import dag_from_json
 from tilewright.expr.winograd import Convolution, find, multiply_adds, rewrite
 from tilewright.files import database_files, refuse_output
-from tilewright.graph.chaining import Link
-from tilewright.graph.index_limits import index_limits as limits_of
-from tilewright.graph.onnx_file import weights_beside
+from tilewright.graph.onnx_file import inputs_of, weights_beside
 from tilewright.graph.onnx_support import Operator, operators
-from tilewright.kernels import build_recorded, kernel_name, notes_of
+from tilewright.kernels import kernel_name, plan_of_task
 from tilewright.machine import as_target, machine_of
 from tilewright.models import Model, Task
-from tilewright.network.executor import link
-from tilewright.network.linker import Linker
-from tilewright.network.memory import MemoryUse
+from tilewright.network.plan import Plan
 from tilewright.records.answers import Coverage
 from tilewright.records.database import Database
 from tilewright.records.exchange import Imported
 from tilewright.records.machine import Machine
-from tilewright.records.matching import Match
 from tilewright.records.provenance import network_key
 from tilewright.records.rows import MEASURED, FactsRow, Trial, WorkloadRow
 from tilewright.report.history import History
@@ -52,10 +45,7 @@ from tilewright.schedule.state import State
 from tilewright.schedule.steps import Step, Winograd
 from tilewright.schedule.trace import gene_of
 from tilewright.search.imported import ImportCheck
-from tilewright.search.tasks import TuningTask
-from tilewright.settings import Settings
 from tilewright.target import Target
-from tilewright.tuning_tasks import tasks_of
 
 PAGE_SUFFIXES = (".html", ".htm", "")
 
@@ -70,9 +60,9 @@ def weight_files(model: Path) -> list[Path]:
     return weights_beside(model)
 
 
-def index_limits(model: Model) -> dict[str, int]:
-    """How many values an input of integers may have, where what reads it says so."""
-    return limits_of(model.partition.graph)
+def model_inputs(model: Path) -> list[Any]:
+    """The inputs of an ONNX file as it has them. Raises UnsupportedModel."""
+    return list(inputs_of(model))
 
 
 def refuse_saving(path: Path, target: Target) -> Path:
@@ -85,62 +75,7 @@ def refuse_saving(path: Path, target: Target) -> Path:
     return header
 
 
-def artifact_cache() -> ArtifactCache:
-    """The user's cache of compiled kernels."""
-    settings = Settings.from_environment()
-    return ArtifactCache(settings.cache, settings.cache_limit)
-
-
 # ---- the plan of a compiled model -----------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedKernel:
-    """One kernel. `program` says what it is compiled from (see `program_kind`), `latency_s` is
-    the record's, a call; None where there is none.
-    """
-
-    name: str
-    calls: int
-    flops: int
-    program: str
-    latency_s: float | None
-    code_bytes: int
-    scratch_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """A compiled model: its kernels, and the memory of a run. `notes` say what is not as it should
-    be: no records, or those of another machine. `links` are its contractions and what they follow.
-    `untemplated` has contractions that no template of the target computes, by the reason.
-    """
-
-    target: Target
-    kernels: tuple[PlannedKernel, ...]
-    memory: MemoryUse
-    notes: tuple[str, ...] = ()
-    links: tuple[Link, ...] = ()
-    untemplated: Mapping[str, Sequence[str]] = field(default_factory=dict)
-
-    @property
-    def calls(self) -> int:
-        """Kernel calls of one run."""
-        return sum(k.calls for k in self.kernels)
-
-    @property
-    def verdicts(self) -> dict[str, list[str]]:
-        """What was decided about contractions and what they follow: the pairs, by verdict."""
-        found: dict[str, list[str]] = {}
-        for one in self.links:
-            found.setdefault(one.verdict, []).append(str(one))
-        return found
-
-    @property
-    def latency_s(self) -> float | None:
-        """The sum of all calls' recorded latencies; None while a kernel has none."""
-        known = [k.calls * k.latency_s for k in self.kernels if k.latency_s is not None]
-        return sum(known) if len(known) == len(self.kernels) else None
 
 
 def plan_of(
@@ -151,43 +86,9 @@ def plan_of(
     Raises what `compile` raises, but needs no machine that can run the code.
     """
     chosen = as_target(target)
-    model = model if isinstance(model, Task) else model.for_target(chosen)
-    tasks = tasks_of(model)
-    matches, artifacts = build_recorded(tasks, db, chosen)
-    kernels = tuple(
-        _planned(task, match, artifacts[task.computation])
-        for task, match in zip(tasks, matches, strict=True)
-    )
-    notes, apart = tuple(notes_of(tasks, matches)), untemplated(tasks, chosen)
-    if isinstance(model, Model):
-        linker = Linker(model.partition, artifacts, chosen)
-        memory = MemoryUse.of(link(linker), linker.plan.arena_bytes)
-        return Plan(chosen, kernels, memory, notes, model.partition.links, apart)
-    memory = MemoryUse.of(artifacts[tasks[0].computation])
-    return Plan(chosen, kernels, memory, notes, untemplated=apart)
-
-
-def untemplated(tasks: Sequence[TuningTask], target: Target) -> dict[str, list[str]]:
-    """Names of tasks with a contraction that none of the target's templates computes, by the
-    reason; nothing where it has no templates.
-    """
-    found: dict[str, list[str]] = {}
-    for task in tasks if target.backend.templates is not None else ():
-        if any(map(has_data_reuse, task.dag.stages)) and (reason := refusal(task.dag, target)):
-            found.setdefault(reason, []).append(task.name)
-    return found
-
-
-def _planned(task: TuningTask, match: Match, artifact: Artifact) -> PlannedKernel:
-    return PlannedKernel(
-        name=task.name,
-        calls=int(task.weight),
-        flops=task.flops,
-        program=match.program,
-        latency_s=None if match.trial is None else match.trial.latency_s,
-        code_bytes=len(artifact.object_code),
-        scratch_bytes=artifact.scratch_bytes,
-    )
+    if isinstance(model, Task):
+        return plan_of_task(model, db, chosen)
+    return compiled(model, db, chosen, progress=False).plans[0]
 
 
 # ---- the programs of a database -------------------------------------------------------------
@@ -342,19 +243,17 @@ def write_report(db: str | Path, out: str | Path, machine: str | None = None) ->
 
 def keep_measured(
     db: str | Path,
-    model: Task | Model,
+    plan: Plan,
     latencies_s: Mapping[str, float],
     target: Target | str | None = None,
 ) -> None:
-    """Record what a whole network took, for the page to show beside the estimate.
+    """Record what a whole network of that plan took, for the page to show beside the estimate.
 
     `latencies_s` are by program: "untuned", "tuned", and others that took turns with them. A
     database that cannot be written stays as it is.
     """
-    chosen = as_target(target)
-    part = model if isinstance(model, Task) else model.for_target(chosen)
-    key = network_key([(task.hash, int(task.weight)) for task in tasks_of(part)])
-    machine = machine_of(chosen)
+    key = network_key([(kernel.task, kernel.calls) for kernel in plan.kernels])
+    machine = machine_of(as_target(target))
     facts: dict[str, str | float] = {"network": key, **latencies_s}
     with suppress(RecordsError), Database.open(db, create=False) as database:
         database.add_machine(machine)

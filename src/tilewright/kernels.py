@@ -1,31 +1,39 @@
 """Compiled kernels: the best recorded program of every task, or its default program.
 
+compiled = build_networks(model, "tuning.db", target)             networks, plans, notes
 matches, kernels = build_recorded(tasks, "tuning.db", target)     artifacts by task
-tell(tasks, matches, notes)
 """
 
 from __future__ import annotations
 
 import contextlib
 import re
-import warnings
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeAlias
 
 from tilewright.artifact import Artifact
 from tilewright.build import compile_request, make_request
-from tilewright.build.cache import ArtifactCache
+from tilewright.cache import ArtifactCache
 from tilewright.cost.resources import runs_on
+from tilewright.cutlass import refusal
 from tilewright.errors import RunError, TilewrightError
+from tilewright.expr.access import has_data_reuse
 from tilewright.expr.serialize import extents
 from tilewright.gene import Gene
 from tilewright.log import log
 from tilewright.machine import machine_of
 from tilewright.measure.pools import BuilderPool, Built
+from tilewright.models import Model, ModelSet, Task
+from tilewright.network.kept import Compiled
+from tilewright.network.link import linked, unpacked
+from tilewright.network.memory_use import MemoryUse
+from tilewright.network.plan import Plan, PlannedKernel
 from tilewright.records.database import Database
 from tilewright.records.matching import Match, find_record
 from tilewright.records.rows import Trial, WorkloadRow
+from tilewright.runtime.constants import ConstantPool
 from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
 from tilewright.schedule.trace import steps_of, template_of
@@ -35,11 +43,26 @@ from tilewright.settings import Settings
 from tilewright.space.rules.template import unproved
 from tilewright.target import GpuTarget, Target, available_cores
 from tilewright.text import count
+from tilewright.tuning_tasks import merged, parts_of, tasks_of
 
 
 def kernel_name(task: str) -> str:
     """A task's name as a symbol."""
     return re.sub(r"\W", "_", task, flags=re.ASCII)
+
+
+Told: TypeAlias = Callable[[int, int], None]
+"""Hears that so many kernels are ready, of so many."""
+
+
+def unheard(done: int, total: int) -> None:
+    """Nobody hears it."""
+
+
+def records_state(db: str | Path | None) -> str:
+    """A digest of everything in a database that programs are chosen by."""
+    with open_records(db) as database:
+        return "" if database is None else database.state()
 
 
 # ---- records ----------------------------------------------------------------------------------
@@ -99,33 +122,28 @@ def _whom(names: Sequence[str], total: int) -> str:
     return names[0] if len(names) == 1 else f"{len(names)} of {count(total, 'kernel')}"
 
 
-def tell(
-    tasks: Sequence[TuningTask], matches: Sequence[Match], notes: Callable[[str], None] | None
-) -> None:
-    """Pass on what is not as it should be; see `compile`."""
+def remarks(
+    tasks: Sequence[TuningTask], matches: Sequence[Match]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What is not as it should be: all notes, and the warnings for who does not hear these."""
     for task, match in zip(tasks, matches, strict=True):
         if match.detail:
             log.debug("%s: %s", task.name, match.detail)
-    for note in notes_of(tasks, matches):
-        log.warning("%s", note)
-        if notes is not None:
-            notes(note)
-    if notes is not None:
-        return
+    notes = tuple(notes_of(tasks, matches))
+    warnings = []
     refused = [m.note for m in matches if m.refused]
     if refused:
-        warnings.warn(
+        warnings.append(
             f"{len(refused)} of {len(matches)} programs are not the best recorded; see all with "
-            f"notes=print. {refused[0]}",
-            stacklevel=3,
+            f"notes=print. {refused[0]}"
         )
     foreign = [m.note for m in matches if m.trial is not None and not m.exact]
     if foreign:
-        warnings.warn(
+        warnings.append(
             f"{len(foreign)} of {len(matches)} programs were recorded on another machine; tune on "
-            f"this one, or see all with notes=print. {foreign[0]}",
-            stacklevel=3,
+            f"this one, or see all with notes=print. {foreign[0]}"
         )
+    return notes, tuple(warnings)
 
 
 def _unproved(matches: Sequence[Match]) -> Iterator[str]:
@@ -146,11 +164,83 @@ MOST_REFUSED = 8
 """Records of a task that are tried before its default program is taken."""
 
 
+def build_networks(
+    model: Model | ModelSet,
+    db: str | Path | None,
+    target: Target,
+    pool: ConstantPool | None = None,
+    told: Told = unheard,
+) -> Compiled:
+    """The networks of a model, one for each shape, with plans for people and notes. Those of a
+    ModelSet, or made with one `pool`, store equal packed constants once; else constants are not
+    packed yet.
+    """
+    parts = [m for m in parts_of([model], target) if isinstance(m, Model)]
+    tasks, groups = merged(parts)
+    matches, kernels = build_recorded(tasks, db, target, told)
+    common = ConstantPool() if isinstance(model, ModelSet) else pool
+    networks, plans, weights = [], [], []
+    for part, group in zip(parts, groups, strict=True):
+        if common is None:
+            network, constants = unpacked(part.partition, kernels, target)
+            weights.append(constants)
+        else:
+            network = linked(part.partition, kernels, target, common)
+        planned = tuple(
+            _planned(tasks[i], int(weight), matches[i], kernels[tasks[i].computation])
+            for i, weight in zip(group.tasks, group.weights, strict=True)
+        )
+        mine = [tasks[i] for i in group.tasks]
+        told_of = tuple(notes_of(mine, [matches[i] for i in group.tasks]))
+        verdicts: dict[str, list[str]] = {}
+        for link in part.partition.links:
+            verdicts.setdefault(link.verdict, []).append(str(link))
+        networks.append(network)
+        apart = untemplated(mine, target)
+        plans.append(Plan(planned, network.memory, told_of, verdicts, apart))
+    return Compiled(tuple(networks), tuple(plans), *remarks(tasks, matches), weights=tuple(weights))
+
+
+def _planned(task: TuningTask, calls: int, match: Match, artifact: Artifact) -> PlannedKernel:
+    return PlannedKernel(
+        name=task.name,
+        calls=calls,
+        flops=task.flops,
+        program=match.program,
+        latency_s=None if match.trial is None else match.trial.latency_s,
+        code_bytes=len(artifact.object_code),
+        scratch_bytes=artifact.scratch_bytes,
+        task=task.hash,
+    )
+
+
+def untemplated(tasks: Sequence[TuningTask], target: Target) -> dict[str, list[str]]:
+    """Names of tasks with a contraction that none of the target's templates computes, by the
+    reason; nothing where it has no templates.
+    """
+    found: dict[str, list[str]] = {}
+    for task in tasks if target.backend.templates is not None else ():
+        if any(map(has_data_reuse, task.dag.stages)) and (reason := refusal(task.dag, target)):
+            found.setdefault(reason, []).append(task.name)
+    return found
+
+
+def plan_of_task(task: Task, db: str | Path | None, target: Target) -> Plan:
+    """The plan of an operator by itself."""
+    (tuned,) = tasks_of(task)
+    matches, kernels = build_recorded([tuned], db, target)
+    artifact = kernels[tuned.computation]
+    planned = _planned(tuned, 1, matches[0], artifact)
+    notes = tuple(notes_of([tuned], matches))
+    return Plan((planned,), MemoryUse.of(artifact), notes, {}, untemplated([tuned], target))
+
+
 def build_recorded(
-    tasks: Sequence[TuningTask], db: str | Path | None, target: Target
+    tasks: Sequence[TuningTask], db: str | Path | None, target: Target, told: Told = unheard
 ) -> tuple[list[Match], dict[str, Artifact]]:
     """The best records of all tasks and their kernels. A record that no program can be built from
     gives way to the next best, in the end to the default program, and the match's note says so.
+    `told` hears how many kernels there are of how many.
     """
     with open_records(db) as database:
         matches = [find_match(t, database, target) for t in tasks]
@@ -160,7 +250,7 @@ def build_recorded(
         matches = [_offered(*pair, target) for pair in zip(tasks, matches, strict=True)]
         while True:
             refused: dict[int, TilewrightError] = {}
-            kernels = build_all(tasks, [m.gene for m in matches], target, refused)
+            kernels = build_all(tasks, [m.gene for m in matches], target, refused, told)
             if not refused:
                 return matches, kernels
             for i, error in refused.items():
@@ -218,6 +308,7 @@ def build_all(
     genes: Sequence[Gene | None],
     target: Target,
     refused: dict[int, TilewrightError] | None = None,
+    told: Told = unheard,
 ) -> dict[str, Artifact]:
     """One artifact a task, by the hash `TuningTask.computation`; compiled ones are kept in the
     user's cache. None is the default program.
@@ -225,8 +316,7 @@ def build_all(
     What genes fail with goes to `refused` by the number of the task, if it is given; else it is
     raised.
     """
-    settings = Settings.from_environment()
-    cache = ArtifactCache(settings.cache, settings.cache_limit)
+    settings, cache = Settings.from_environment(), ArtifactCache.of_user()
     artifacts: dict[str, Artifact] = {}
     missing: list[tuple[int, str]] = []  # number and key of a task
     requests = []
@@ -244,9 +334,12 @@ def build_all(
         else:
             missing.append((number, key))
             requests.append(make_request(dag, gene, target, name, task.setting))
+    if missing:
+        told(len(artifacts), len(tasks))
     # What `TILEWRIGHT_SHOW` asks for is printed by this process, in the order of the tasks.
     for i, built in _compiled(requests, processes=1 if settings.show else available_cores()):
         number, key = missing[i]
+        told(len(artifacts) + 1, len(tasks))
         if isinstance(built, TilewrightError):
             if refused is None or genes[number] is None:
                 raise built

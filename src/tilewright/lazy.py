@@ -1,6 +1,11 @@
 """Modules that are imported when something of them is first used.
 
 from tilewright.lazy import llvm         who only runs a GPU's programs needs no LLVM
+
+if TYPE_CHECKING:                        what a loaded network needs nothing of
+    from tilewright.graph import onnx_import
+else:
+    onnx_import = Lazy("tilewright.graph.onnx_import")
 """
 
 from __future__ import annotations
@@ -10,7 +15,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 
-class _Lazy(ModuleType):
+class Lazy(ModuleType):
     """Stands for a module until one of its names is asked for, which raises ImportError where it is
     not installed.
     """
@@ -22,6 +27,6 @@ class _Lazy(ModuleType):
 if TYPE_CHECKING:
     from llvmlite import binding as llvm
 else:
-    llvm = _Lazy("llvmlite.binding")
+    llvm = Lazy("llvmlite.binding")
 
-__all__ = ["llvm"]
+__all__ = ["Lazy", "llvm"]

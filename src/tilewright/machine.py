@@ -17,20 +17,27 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import astuple, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tilewright.arguments import described
 from tilewright.errors import TargetError
 from tilewright.files import own_bytes, replacing
-from tilewright.measure.ceilings import Ceilings, Traffic, working_sets
-from tilewright.measure.ceilings import measure as measure_ceilings
-from tilewright.records.database import Database
-from tilewright.records.machine import Machine
-from tilewright.records.rows import CeilingsRow
+from tilewright.lazy import Lazy
 from tilewright.runtime.devices import target_at_hand
 from tilewright.settings import Settings
 from tilewright.target import CpuTarget, GpuTarget, Speeds, Target
 from tilewright.target.speeds import published
+
+if TYPE_CHECKING:
+    from tilewright.measure import ceilings as limits
+    from tilewright.measure.ceilings import Ceilings
+    from tilewright.records import machine as machines
+    from tilewright.records import rows
+    from tilewright.records.database import Database
+    from tilewright.records.machine import Machine
+else:
+    limits, machines = Lazy("tilewright.measure.ceilings"), Lazy("tilewright.records.machine")
+    rows = Lazy("tilewright.records.rows")
 
 SPEEDS_FILE, PROOFS_FILE = "speeds.json", "proved.json"
 NOTABLE = 1.1  # times a kept figure
@@ -61,7 +68,7 @@ def as_target(target: Any) -> Target:
 
 def machine_of(target: Target) -> Machine:
     """The facts of a target that make latencies comparable."""
-    return Machine.of(
+    return machines.Machine.of(
         target.kind,
         cpu=target.name,
         features=target.facts,
@@ -81,10 +88,10 @@ def keep_ceilings(database: Database, machine: Machine, target: CpuTarget) -> No
 
     Every run measures anew and the higher figures stay, for a busy moment spoils them.
     """
-    sizes = working_sets(target)
-    found = measure_ceilings(target, [Traffic(s, 0) for s in sizes], sweeps=3, empty_calls=1)
+    sizes = limits.working_sets(target)
+    found = limits.measure(target, [limits.Traffic(s, 0) for s in sizes], sweeps=3, empty_calls=1)
     rates = tuple(stream.traffic.total / stream.seconds for stream in found.streams)
-    row = CeilingsRow(machine.fingerprint, found.fma_flops, sizes, rates)
+    row = rows.CeilingsRow(machine.fingerprint, found.fma_flops, sizes, rates)
     known = next((c for c in database.ceilings() if c.machine == machine.fingerprint), row)
     database.keep(known.raised_by(row))
     keep_speeds(target, speeds_of(found, target), Settings.from_environment().cache)
@@ -96,8 +103,8 @@ def speeds_of(ceilings: Ceilings, target: CpuTarget) -> Speeds:
     Clock and caches stay as published: what the estimate counts is matched to those, and with
     ceilings in their place some default programs are slower.
     """
-    size = working_sets(target)[-1]
-    rate = size / ceilings.seconds(Traffic(size, 0)) / target.cores
+    size = limits.working_sets(target)[-1]
+    rate = size / ceilings.seconds(limits.Traffic(size, 0)) / target.cores
     return replace(published(target.name), dram_bytes_per_s=rate)
 
 

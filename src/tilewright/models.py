@@ -9,30 +9,47 @@ load("net.onnx", shapes=[{"x": (1, 64)}, {"x": (8, 64)}])    one network for two
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import numpy as np
-import onnx
 
 from tilewright import arguments
 from tilewright.arguments import described
-from tilewright.artifact import Array
-from tilewright.errors import InputError
-from tilewright.expr.dag import ComputeDAG
-from tilewright.expr.nodes import Tensor
-from tilewright.expr.tensors import Compute
-from tilewright.graph.ir import Graph
-from tilewright.graph.onnx_import import load as load_onnx
-from tilewright.graph.partition import Partition, control_calls, partition
-from tilewright.graph.passes import simplify
-from tilewright.graph.passes.write_out import write_out
-from tilewright.nest.verified import check_written
+from tilewright.artifact import Array, BufferSpec
+from tilewright.errors import InputError, UnsupportedModel
+from tilewright.lazy import Lazy
+from tilewright.origin import Facts, Origin
 from tilewright.runtime.tensors import array_of
 from tilewright.target import Target
-from tilewright.text import count
+from tilewright.text import count, one_line
+
+if TYPE_CHECKING:
+    from tilewright.expr import dag as dags
+    from tilewright.expr import nodes
+    from tilewright.expr import tensors as sources
+    from tilewright.expr.nodes import Tensor
+    from tilewright.graph import index_limits, onnx_import, partition, passes, torch_import
+    from tilewright.graph.ir import Graph
+    from tilewright.graph.onnx_file import Content as Opened
+    from tilewright.graph.partition import Partition
+    from tilewright.graph.passes import write_out
+    from tilewright.nest import verified
+else:
+    verified = Lazy("tilewright.nest.verified")
+    dags, nodes, sources = (Lazy(f"tilewright.expr.{n}") for n in ("dag", "nodes", "tensors"))
+    index_limits, onnx_import, partition, passes, torch_import, write_out = (
+        Lazy(f"tilewright.graph.{name}")
+        for name in (
+            *("index_limits", "onnx_import", "partition"),
+            *("passes", "torch_import", "passes.write_out"),
+        )
+    )
 
 
 class Task:
@@ -47,19 +64,19 @@ class Task:
         """Raises InputError when no tensor of the list is computed, or for something else in it,
         ExprError when one may be read outside of its shape.
         """
-        tensors = [tensors] if isinstance(tensors, Tensor) else tensors
-        wrong = [described(t) for t in tensors if not isinstance(t, Tensor)]
+        given = [tensors] if isinstance(tensors, nodes.Tensor) else tensors
+        wrong = [described(t) for t in given if not isinstance(t, nodes.Tensor)]
         if wrong:
             raise InputError(f"{name}: a task is made of tensors, not of {', '.join(wrong)}")
-        computed = [t for t in tensors if isinstance(t.source, Compute)]
+        computed = [t for t in given if isinstance(t.source, sources.Compute)]
         if not computed:
-            raise InputError(f"{name}: give at least one computed tensor, got {list(tensors)}")
+            raise InputError(f"{name}: give at least one computed tensor, got {list(given)}")
         outputs = [t for t in computed if not any(_reads(other, t) for other in computed)]
         self.name = name
-        self.dag = ComputeDAG(outputs)
-        check_written(self.dag)
+        self.dag = dags.ComputeDAG(outputs)
+        verified.check_written(self.dag)
         inputs = [t.name for t in self.dag.inputs]
-        listed = [self.dag.name_of(t) for t in tensors]
+        listed = [self.dag.name_of(t) for t in given]
         self.arguments = tuple(dict.fromkeys([n for n in listed if n in inputs] + inputs))
 
     def __repr__(self) -> str:
@@ -68,7 +85,7 @@ class Task:
 
 def _reads(consumer: Tensor, tensor: Tensor) -> bool:
     """Whether `consumer` is computed from `tensor`, directly or not."""
-    return consumer is not tensor and ComputeDAG([consumer]).name_of(tensor) is not None
+    return consumer is not tensor and dags.ComputeDAG([consumer]).name_of(tensor) is not None
 
 
 @dataclass(frozen=True)
@@ -83,28 +100,60 @@ class Example:
 class Model:
     """An imported network: its graph, cut into tasks. `path` is its file, where it has one; with
     `chains`, contractions may share a kernel; a PyTorch module's has an `example`.
+
+    One that was imported before, with these very contents, is so again only when its graph is asked
+    for: `imported` does. What is known of it until then is in `known`; `identity` names it.
     """
 
     name: str
-    partition: Partition
+    imported: LazyGraph
     path: str = ""
     chains: bool = True
     example: Example | None = field(default=None, compare=False)
+    known: Facts | None = field(default=None, compare=False)
+    identity: str | None = None
+    cut: Partition | None = None
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The simplified graph; of what is cut for a target, as that runs it."""
+        return self.cut.graph if self.cut else replace(self.imported(), name=self.name)
+
+    def forget(self) -> None:
+        """Let go of the graph and its weights, if they can be imported again."""
+        self.imported.forget()
+        for name in ("graph", "partition", "_cuts"):
+            vars(self).pop(name, None)
+
+    @cached_property
+    def facts(self) -> Facts:
+        """Its interface, and what else needs no kernels."""
+        return self.known or facts_of(self.graph)
+
+    @cached_property
+    def partition(self) -> Partition:
+        """The graph cut into kernels, for the target that it is cut for, if any."""
+        return self.cut or partition.partition(self.graph)
+
+    @cached_property
+    def _cuts(self) -> dict[str, Model]:
+        return {}
 
     def for_target(self, target: Target) -> Model:
         """The same network as `target` runs it: contractions share a kernel where it gains by that,
         and so do transpositions at the edges with what is between; GPUs run no loops, whose steps
         are written out, and have other kernels.
         """
-        graph, on_device = self.partition.graph, target.backend.device is not None
-        if on_device and any(control_calls(self.partition.calls)):
-            graph = simplify(write_out(graph))
+        on_device = target.backend.device is not None
         if not (on_device or self.chains):
             return self
-        cut = partition(graph, target, self.chains)
-        if cut.links or cut.keys != self.partition.keys:
-            return replace(self, partition=cut)
-        return self
+        if (known := self._cuts.get(repr(target))) is None:
+            graph = self.graph
+            if on_device and any(n.control is not None for n in graph.nodes):
+                graph = passes.simplify(write_out.write_out(graph))
+            cut = partition.partition(graph, target, self.chains)
+            known = self._cuts[repr(target)] = replace(self, cut=cut)
+        return known
 
     def __str__(self) -> str:
         return str(self.partition)
@@ -113,6 +162,19 @@ class Model:
         p = self.partition
         calls, tasks = count(len(p.subgraphs), "kernel call"), count(len(p.tasks), "task")
         return f"Model({self.name}: {calls} of {tasks})"
+
+
+def facts_of(graph: Graph, misfits: Sequence[str] = ()) -> Facts:
+    """What is known of a graph, and what its import warns of."""
+    outputs = zip(graph.output_names, graph.outputs, strict=True)
+    return Facts(
+        name=graph.name,
+        inputs=tuple(BufferSpec(v.name, v.shape, v.dtype) for v in graph.inputs),
+        outputs=tuple(BufferSpec(n, v.shape, v.dtype) for n, v in outputs),
+        is_narrow=graph.is_narrow,
+        index_limits=index_limits.index_limits(graph),
+        warnings=tuple(misfits),
+    )
 
 
 @dataclass(frozen=True, repr=False)
@@ -131,6 +193,7 @@ class ModelSet:
 
 Tunable: TypeAlias = Task | Model | ModelSet
 """What can be tuned and compiled; the path of an ONNX file stands for its model, too."""
+PathLike: TypeAlias = str | os.PathLike[str]
 Shapes: TypeAlias = Mapping[str, Sequence[int] | int]
 Constants: TypeAlias = Mapping[str, Any]
 
@@ -185,20 +248,18 @@ def load(
         )
     if shapes is None or isinstance(shapes, Mapping):
         given = None if shapes is None else arguments.shapes(shapes)
-        graph, example = _import(source, example_inputs, given, constants)
-        return Model(graph.name, partition(graph), _path(source), chains, example)
+        return _import(source, example_inputs, given, constants, chains)
     if not isinstance(shapes, Sequence) or isinstance(shapes, str):
         arguments.shapes(shapes)
     if not shapes:
         raise InputError("shapes is an empty sequence: give at least one assignment")
     sized = [arguments.shapes(s) for s in shapes]
-    imported = [_import(source, example_inputs, s, constants) for s in sized]
-    named = [(replace(g, name=_shaped_name(g)), example) for g, example in imported]
-    models = tuple(Model(g.name, partition(g), _path(source), chains, e) for g, e in named)
+    imported = [_import(source, example_inputs, s, constants, chains) for s in sized]
+    models = tuple(replace(m, name=_shaped_name(m)) for m in imported)
     names = [m.name for m in models]
     if len(set(names)) < len(names):
         raise InputError(f"shapes gives the same shapes twice: {', '.join(names)}")
-    return ModelSet(imported[0][0].name, models)
+    return ModelSet(imported[0].name, models)
 
 
 def _import(
@@ -206,47 +267,114 @@ def _import(
     example_inputs: Any,
     shapes: Mapping[str, Sequence[int]] | None,
     constants: Constants | None,
-) -> tuple[Graph, Example | None]:
-    """The simplified graph of an ONNX model or a torch module, and an example of the latter."""
+    chains: bool,
+) -> Model:
+    """The model of an ONNX file or a torch module, which has an example."""
     if _is_torch(source):
-        from tilewright.graph.torch_import import export_module
-
         if constants:
             raise InputError(
                 "constants belong to an ONNX model; bind arguments of a module instead"
             )
-        exported = export_module(source, example_inputs, shapes)
-        graph = load_onnx(exported.proto)
-        if exported.outputs:
-            graph = replace(graph, output_names=exported.outputs)
-        return simplify(graph), _example(graph, exported.example)
+        exported = torch_import.export_module(source, example_inputs, shapes)
+        model = _of_onnx(exported.proto, None, None, chains, exported.outputs)
+        return replace(model, example=_example(model.facts, exported.example))
     if example_inputs is not None:
         raise InputError(
             f"example inputs belong to a torch.nn.Module, not to {type(source).__name__}; the "
             f"shapes of an ONNX model are given as shapes={{...}}"
         )
-    if not isinstance(source, (str, os.PathLike, bytes, onnx.ModelProto)):
+    if not isinstance(source, (str, os.PathLike, bytes)) and not _is_proto(source):
         raise InputError(
             f"load takes an ONNX model (a path, its bytes or a ModelProto) or a torch.nn.Module, "
             f"one at a time, not {described(source)}"
         )
     given = Path(source) if isinstance(source, os.PathLike) else source
-    return simplify(load_onnx(given, shapes, constants)), None
+    return _of_onnx(given, shapes, constants, chains)
 
 
-def _example(graph: Graph, tensors: Any) -> Example | None:
-    """Copies of an example's tensors, where they are the graph's inputs and outputs, one by one."""
+def _of_onnx(
+    source: Any,
+    shapes: Mapping[str, Sequence[int]] | None,
+    constants: Constants | None,
+    chains: bool,
+    names: Sequence[str] = (),
+) -> Model:
+    """The model of an ONNX model, with these names of outputs if there are any: imported only where
+    it was not imported before.
+    """
+    known = deepcopy(dict(constants or {}))  # arrays may be changed by whoever has them
+    origin = Origin.of(source, shapes or {}, known, *names)
+
+    def imported(given: Any, opened: Opened | None) -> tuple[Graph, onnx_import.Imported]:
+        found = onnx_import.imported(given, shapes, known, opened)
+        graph = replace(found.graph, output_names=tuple(names)) if names else found.graph
+        return passes.simplify(graph), found
+
+    facts, graph, again = origin.known(), None, None
+    if facts is None:
+        graph, found = imported(source, origin.opened)
+        facts = origin.keep(facts_of(graph, found.misfits), found.beside)
+    if graph is None or origin.opened is not None:
+        given = origin.content if _is_proto(source) else source  # and so may a message
+        again = partial(_again, imported, given, origin, facts)
+    for problem in facts.warnings:
+        warnings.warn(f"{one_line(_path(source)) or facts.name}: {problem}", stacklevel=4)
+    lazily, identity = LazyGraph(graph, again), origin.identity(facts)
+    return Model(facts.name, lazily, _path(source), chains, known=facts, identity=identity)
+
+
+def _again(
+    imported: Callable[[Any, Opened | None], tuple[Graph, onnx_import.Imported]],
+    given: Any,
+    origin: Origin,
+    facts: Facts,
+) -> Graph:
+    """A graph imported again. Raises UnsupportedModel where its weights are others now."""
+    if facts.beside is not None and not origin.has(facts):
+        raise UnsupportedModel(
+            f"weights of {given} were changed since it was loaded: load it again"
+        )
+    return imported(given, origin.opened)[0]
+
+
+class LazyGraph:
+    """A graph that is there, or is imported when it is asked for."""
+
+    def __init__(self, graph: Graph | None, again: Callable[[], Graph] | None = None) -> None:
+        self._graph, self._again = graph, again
+
+    def __call__(self) -> Graph:
+        """The graph."""
+        if self._graph is None:
+            assert self._again is not None
+            self._graph = self._again()
+        return self._graph
+
+    def forget(self) -> None:
+        """Let go of what can be imported again."""
+        if self._again is not None:
+            self._graph = None
+
+
+def _example(facts: Facts, tensors: Any) -> Example | None:
+    """Copies of an example's tensors, where they are the inputs and outputs, one by one."""
     if tensors is None:
         return None
     inputs, outputs = (tuple(np.array(array_of(t)) for t in side) for side in tensors)
     given = [(a.shape, str(a.dtype)) for a in (*inputs, *outputs)]
-    wanted = [(v.shape, v.dtype) for v in (*graph.inputs, *graph.outputs)]
+    wanted = [(v.shape, v.dtype) for v in (*facts.inputs, *facts.outputs)]
     return Example(inputs, outputs) if given == wanted else None
 
 
 def _is_torch(value: Any) -> bool:
     """Whether it is something of PyTorch's, which is not imported for that."""
     return any(c.__module__.partition(".")[0] == "torch" for c in type(value).__mro__)
+
+
+def _is_proto(value: Any) -> bool:
+    """Whether it is a message of ONNX's, which is not imported for that."""
+    kind = type(value)
+    return kind.__name__ == "ModelProto" and kind.__module__.partition(".")[0] == "onnx"
 
 
 def as_tunable(given: Any) -> Tunable:
@@ -258,7 +386,7 @@ def as_tunable(given: Any) -> Tunable:
     hint = ""
     if _is_torch(given):
         hint = ": load it with example inputs, load(module, (x,))"
-    elif isinstance(given, Tensor):
+    elif isinstance(given, nodes.Tensor):
         hint = ": make a task of it, Task([A, B, C])"
     raise InputError(
         f"a model is the path of an ONNX file, what load() gives, or a Task, not "
@@ -279,6 +407,6 @@ def _path(source: Any) -> str:
     return str(source) if isinstance(source, (str, Path)) else ""
 
 
-def _shaped_name(graph: Graph) -> str:
-    shapes = ["x".join(map(str, v.shape)) or "scalar" for v in graph.inputs]
-    return f"{graph.name}[{','.join(shapes)}]"
+def _shaped_name(model: Model) -> str:
+    shapes = ["x".join(map(str, s.shape)) or "scalar" for s in model.facts.inputs]
+    return f"{model.name}[{','.join(shapes)}]"

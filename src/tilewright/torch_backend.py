@@ -36,7 +36,7 @@ import torch
 from torch._dynamo.eval_frame import innermost_backend
 from torch._dynamo.variables.builder import VariableBuilder
 
-from tilewright.api import compile
+from tilewright.compilation import compile
 from tilewright.errors import InputError, UnsupportedModel
 from tilewright.graph.torch_capture import (
     Concrete,
@@ -302,7 +302,7 @@ class CapturedGraph:
                     reader = self.graph.graph.find_nodes(op="placeholder")[i]
                     refused |= {n.name: error.refused[info.name] for n in reader.users}
             raise UnsupportedModel(error.message, refused) from error
-        found = [(v.shape, v.dtype) for v in model.partition.graph.outputs]
+        found = [(s.shape, s.dtype) for s in model.facts.outputs]
         wanted = [(o.shape, str(o.dtype).removeprefix("torch.")) for o in concrete.outputs]
         if found != wanted:
             raise UnsupportedModel(f"the exported model gives {found} where PyTorch gives {wanted}")
@@ -368,7 +368,7 @@ class Compiled:
         parameters: Mapping[int, Any],
     ) -> None:
         self.model = model
-        self.is_narrow = model.partition.graph.is_narrow
+        self.is_narrow = model.facts.is_narrow
         self.network = network
         self.concrete = concrete
         self.calls = 0

@@ -15,7 +15,6 @@ import tilewright as tw
 from cli_models import cli, save_tokens
 from tilewright.cli import check
 from tilewright.cli.peers import Peer, onnxruntime_peer
-from tilewright.inspection import index_limits
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +37,7 @@ def disturb(monkeypatch: pytest.MonkeyPatch, by: float) -> None:
 
 
 def test_random_integers_follow_what_reads_them(tokens: Path) -> None:
-    assert index_limits(tw.load(tokens)) == {"ids": 50, "kinds": 8}
+    assert tw.load(tokens).facts.index_limits == {"ids": 50, "kinds": 8}
 
 
 @pytest.mark.cpu

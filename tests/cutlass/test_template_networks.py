@@ -15,8 +15,8 @@ from tilewright.errors import RecordsError
 from tilewright.expr.operators import matmul
 from tilewright.expr.tensors import placeholder
 from tilewright.gene import Gene
-from tilewright.inspection import find_program, untemplated, write_report
-from tilewright.kernels import build_recorded
+from tilewright.inspection import find_program, write_report
+from tilewright.kernels import build_recorded, untemplated
 from tilewright.machine import machine_of
 from tilewright.models import Model
 from tilewright.records.database import Database

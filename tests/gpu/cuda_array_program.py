@@ -19,7 +19,7 @@ from gpu_cases import CASES
 from tilewright.build import build
 from tilewright.graph.builder import GraphBuilder
 from tilewright.graph.partition import partition
-from tilewright.network.executor import Network
+from tilewright.network.link import linked
 from tilewright.runtime import dlpack
 from tilewright.runtime.cuda import CudaDevice
 from tilewright.runtime.cuda_arrays import CudaArray
@@ -182,7 +182,7 @@ def network(device: CudaDevice) -> tuple[int, float]:
         t.key: build(t.dag, trace_of(Space(t.dag, target)), target, f"task_{i}")
         for i, t in enumerate(cut.tasks)
     }
-    net = Network(cut, kernels, target)
+    net = linked(cut, kernels, target)
     parts = [binary(part) for part in net.kernels]
     fn = DeviceFunction(net.artifact, device, parts, constants=net.constants)
     array = rng.random((8, 16), np.float32)

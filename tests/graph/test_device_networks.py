@@ -14,6 +14,8 @@ from tilewright.graph.builder import GraphBuilder
 from tilewright.graph.ir import Graph
 from tilewright.graph.partition import partition
 from tilewright.network.executor import Network
+from tilewright.network.link import linked
+from tilewright.network.memory import plan_memory
 from tilewright.runtime.device import DeviceFunction
 from tilewright.runtime.devices import open_device
 from tilewright.space.space import Space
@@ -61,7 +63,7 @@ def on_device(graph: Graph, target: Target) -> Network:
         found = space.sample(np.random.default_rng(0), 32)
         trace = space.trace(int(found.sketch[0]), found.rows[0])
         kernels[task.key] = build(task.dag, trace, target, task.name)
-    return Network(p, kernels, target)
+    return linked(p, kernels, target)
 
 
 def test_a_network_equals_the_graph(target: Target) -> None:
@@ -72,9 +74,9 @@ def test_a_network_equals_the_graph(target: Target) -> None:
         found = net.run(inputs)
         for ours, theirs in zip(found, run_graph(graph, inputs), strict=True):
             np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)
-    offsets = list(net.plan.offsets.values())
+    offsets = plan_memory(partition(graph), DEVICE_ALIGNMENT).offsets.values()
     assert offsets and all(o % DEVICE_ALIGNMENT == 0 for o in offsets)
-    assert net.plan.arena_bytes < sum(x.size for x in net.plan.lifetimes), "memory is used again"
+    assert net.arena.bytes < net.arena.apart, "memory is used again"
 
     assert isinstance(net.function, DeviceFunction)
     profile = net.profile(list(inputs.values()), runs=1)

@@ -15,6 +15,7 @@ from tilewright.graph.builder import GraphBuilder
 from tilewright.graph.ir import Graph, Value
 from tilewright.graph.partition import KernelTask, Partition, partition
 from tilewright.network.executor import Network
+from tilewright.network.link import linked
 from tilewright.target import Target
 
 TARGET = Target.parse("cpu")
@@ -70,7 +71,7 @@ def kernel(task: KernelTask) -> Artifact:
 
 def network(graph: Graph) -> tuple[Network, Partition]:
     p = partition(graph)
-    return Network(p, {t.key: kernel(t) for t in p.tasks}, TARGET), p
+    return linked(p, {t.key: kernel(t) for t in p.tasks}, TARGET), p
 
 
 def step(b: GraphBuilder, x: Value) -> Value:

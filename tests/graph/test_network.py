@@ -21,6 +21,7 @@ from tilewright.graph.ir import Graph, Value
 from tilewright.graph.partition import Partition, partition
 from tilewright.network.entry import Copy, InterfaceBuffer, KernelCall, Slot, entry_ir
 from tilewright.network.executor import Network
+from tilewright.network.link import linked
 from tilewright.schedule.trace import steps_of
 from tilewright.space.space import Space
 from tilewright.target import Target
@@ -43,7 +44,7 @@ def kernels_of(p: Partition, target: Target = TARGET) -> dict[str, Artifact]:
 
 def network(graph: Graph) -> Network:
     p = partition(graph)
-    return Network(p, kernels_of(p), TARGET)
+    return linked(p, kernels_of(p), TARGET)
 
 
 def conv_relu(b: GraphBuilder, x: Value, w: Value) -> Value:
@@ -130,7 +131,7 @@ def test_packing_takes_no_more_memory_than_the_packed_weights() -> None:
     p = partition(b.build([t], ["y"]))
     kernels = kernels_of(p)
     tracemalloc.start()
-    net = Network(p, kernels, TARGET)
+    net = linked(p, kernels, TARGET)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert net.memory.constants == 4 * 4 * 1024 * 1024
@@ -158,9 +159,9 @@ def test_a_missing_or_foreign_kernel_is_refused() -> None:
     kernels = kernels_of(p)
     first, second = p.tasks[0].key, p.tasks[-1].key
     with pytest.raises(BuildError, match="no kernel for task"):
-        Network(p, {first: kernels[first]}, TARGET)
+        linked(p, {first: kernels[first]}, TARGET)
     with pytest.raises(BuildError, match="takes"):
-        Network(p, {**kernels, first: kernels[second]}, TARGET)
+        linked(p, {**kernels, first: kernels[second]}, TARGET)
 
 
 @pytest.mark.cpu
@@ -181,7 +182,7 @@ def test_threads_are_limited_a_run_and_outputs_stay_the_same() -> None:
     graph = residual()
     p = partition(graph)
     target = replace(TARGET, cores=3)
-    net = Network(p, kernels_of(p, target), target)
+    net = linked(p, kernels_of(p, target), target)
     inputs = random_inputs(graph, 0)
     assert net.threads == 3
     expected = net.run(inputs)
@@ -215,7 +216,7 @@ def test_a_profile_has_every_kernel() -> None:
 def test_a_network_for_another_cpu_is_compiled_and_not_loaded() -> None:
     target = Target.parse("cpu:cortex-a72")
     p = partition(residual())
-    net = Network(p, kernels_of(p, target), target)
+    net = linked(p, kernels_of(p, target), target)
     assert net.memory.peak == sum(
         (net.memory.constants, net.memory.arena, net.memory.scratch, net.memory.arguments)
     )

@@ -24,6 +24,7 @@ from tilewright.graph.builder import GraphBuilder
 from tilewright.graph.ir import Graph
 from tilewright.graph.partition import partition
 from tilewright.network.executor import Network
+from tilewright.network.link import linked
 from tilewright.runtime.library import _description
 from tilewright.schedule.trace import steps_of
 from tilewright.space.space import Space
@@ -57,7 +58,7 @@ def network(target: str = "cpu cores=2") -> Network:
         t.key: build(t.dag, steps_of(default_gene(Space(t.dag, parsed))), parsed, t.name)
         for t in p.tasks
     }
-    return Network(p, kernels, parsed)
+    return linked(p, kernels, parsed)
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ import builtins
 import importlib
 import sys
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from torch import Tensor, nn
 from torch_modules import Attention, ConvNet, Mlp
 
 import tilewright as tw
+from tilewright import kernels
 from tilewright.graph.torch_decompositions import DECOMPOSITIONS
 
 pytestmark = [pytest.mark.cpu, pytest.mark.torch]
@@ -192,3 +194,25 @@ def test_interpolation_by_a_factor_that_does_not_divide(
     for how in ({"scale_factor": 1.5}, {"size": (8, 9)[:rank]}, {"scale_factor": 0.7}):
         module = nn.Upsample(**how, mode=mode, align_corners=corners)
         check(tw.compile(tw.load(module, x)), module, x)
+
+
+def test_what_follows_a_capture_is_a_load_where_all_is_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TILEWRIGHT_CACHE", str(tmp_path))
+    built = []
+    plain = kernels.build_networks
+
+    def build(model: Any, *given: Any) -> Any:
+        built.append(model.name)
+        return plain(model, *given)
+
+    monkeypatch.setattr(kernels, "build_networks", build)
+    module, x = nn.Linear(8, 4), torch.ones(2, 8)
+    for _ in range(2):
+        check(tw.compile(tw.load(module, x)), module, x)
+    assert built == ["Linear"]
+    with torch.no_grad():
+        module.bias += 1.0
+    check(tw.compile(tw.load(module, x)), module, x)
+    assert len(built) == 2

@@ -14,13 +14,15 @@ from sample_network import FACTS, TASKS, network_history
 from sample_tuning import MACHINE, START, fill, line, tasks
 
 import tilewright as tw
-from tilewright.api import machine_of
 from tilewright.errors import RecordsError
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.tensors import placeholder
 from tilewright.expr.winograd import MATRICES
 from tilewright.inspection import keep_measured, winograd_flops, write_report
+from tilewright.machine import machine_of
+from tilewright.network.memory_use import MemoryUse
+from tilewright.network.plan import Plan, PlannedKernel
 from tilewright.records import Database, FactsRow
 from tilewright.records.provenance import network_key, provenance
 from tilewright.records.rows import CARRIED, MEASURED
@@ -133,10 +135,11 @@ def test_an_unconfirmed_pair_has_no_factor(page: Page, history: History) -> None
 def test_what_bench_measures_is_kept(tmp_path: Path) -> None:
     file = tmp_path / "t.db"
     target = "cpu:icelake-server cores=2"
-    task = tw.Task([tasks()[0].dag.outputs[0]], name="gemm")
+    kernel = PlannedKernel("gemm", 1, 0, "tuned", None, 0, 0, tasks()[0].hash)
+    plan = Plan((kernel,), MemoryUse(0, 0, 0, 0))
     with Database.open(file) as database:
         fill(database)
-    keep_measured(file, task, {"untuned": 2e-3, "tuned": 1e-3}, target)
+    keep_measured(file, plan, {"untuned": 2e-3, "tuned": 1e-3}, target)
     with Database.open(file, readonly=True) as database:
         (row,) = database.facts(MEASURED)
     assert row.machine == machine_of(tw.Target.parse(target)).fingerprint
@@ -145,7 +148,7 @@ def test_what_bench_measures_is_kept(tmp_path: Path) -> None:
         "untuned": 2e-3,
         "tuned": 1e-3,
     }
-    keep_measured(tmp_path / "absent.db", task, {"tuned": 1e-3}, target)
+    keep_measured(tmp_path / "absent.db", plan, {"tuned": 1e-3}, target)
     assert not (tmp_path / "absent.db").exists()
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from tilewright.artifact import Artifact, BufferSpec, CodeReport, Launch, Packing
-from tilewright.build.cache import ArtifactCache
+from tilewright.cache import ArtifactCache
 from tilewright.cutlass import KernelCall, Native, Program, native_of
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Tensor
@@ -89,7 +89,7 @@ def prebuild(programs: Sequence[Program], architecture: str) -> list[Compiled]:
 
     Raises BuildError. What comes back are the units that were compiled, none where all were known.
     """
-    cache = _cache()
+    cache = ArtifactCache.of_user()
     missing = [p for p in programs if cache.get(_key(cache, p.text, architecture)) is None]
     units = [missing[i : i + TOGETHER] for i in range(0, len(missing), TOGETHER)]
     return [_compile_unit(unit, architecture, cache) for unit in units]
@@ -117,18 +117,13 @@ def _compile_unit(unit: Sequence[Program], architecture: str, cache: ArtifactCac
     return Compiled(tuple(reports), time.process_time() - started)
 
 
-def _cache() -> ArtifactCache:
-    settings = Settings.from_environment()
-    return ArtifactCache(settings.cache, settings.cache_limit)
-
-
 def _key(cache: ArtifactCache, text: str, architecture: str) -> str:
     return cache.key("", text, architecture, "template")
 
 
 def cached_template(text: str, architecture: str) -> tuple[bytes, CodeReport]:
     """The same, from the user's cache where it was compiled before."""
-    cache = _cache()
+    cache = ArtifactCache.of_user()
     key = _key(cache, text, architecture)
     known = cache.get(key)
     if known is not None and known.report is not None:

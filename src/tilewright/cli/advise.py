@@ -15,7 +15,6 @@ from rich.table import Table
 
 import tilewright as tw
 from tilewright import arguments
-from tilewright.advice import ACTIVATION, DEEPER, QUESTIONS, SHAPE
 from tilewright.cli.console import output, print_json
 from tilewright.cli.options import (
     Chains,
@@ -27,15 +26,10 @@ from tilewright.cli.options import (
     load_model,
     usage,
 )
+from tilewright.cli.parts import advice
 from tilewright.text import NONE, clock, count, duration
 
 NEARLY_FREE = 0.1  # of a task's time, for a 1x1 convolution more
-TITLES = {
-    ACTIVATION: "activations: the task with and without",
-    SHAPE: "channels that are no whole vectors: the contraction alone, and with whole ones for as "
-    "many operations",
-    DEEPER: "a 1x1 convolution more: the task without and with",
-}
 Minutes: TypeAlias = Annotated[
     float | None,
     typer.Option(
@@ -82,9 +76,15 @@ def advise(
             }
         )
         return
-    for question in QUESTIONS:
+    titles = {
+        advice.ACTIVATION: "activations: the task with and without",
+        advice.SHAPE: "channels that are no whole vectors: the contraction alone, and with whole "
+        "ones for as many operations",
+        advice.DEEPER: "a 1x1 convolution more: the task without and with",
+    }
+    for question in advice.QUESTIONS:
         if mine := found.of(question):
-            print_findings(console, TITLES[question], mine)
+            print_findings(console, titles[question], mine)
     if not found.findings:
         console.print("There is nothing to advise: no activations, and no contractions.")
     if found.busy:
@@ -102,7 +102,7 @@ def print_findings(console: Console, title: str, findings: Sequence[tw.Finding])
         table.add_column(heading, justify="right", no_wrap=True)
     for f in findings:
         most = (f.call_s + f.spread_s) / f.usual_s
-        free = f.question == DEEPER and most <= NEARLY_FREE
+        free = f.question == advice.DEEPER and most <= NEARLY_FREE
         cost = ("not told apart", duration(f.spread_s), f"{f.calls:g}", NONE, NONE)
         if f.told_apart:
             sign = "-" if f.call_s < 0 else ""

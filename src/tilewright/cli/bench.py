@@ -31,12 +31,12 @@ from tilewright.cli.options import (
     load_model,
     parse_constants,
 )
+from tilewright.cli.parts import compilation, inspection
 from tilewright.cli.peers import PEER, Peer, onnxruntime_peer
 from tilewright.cli.timing import CallTimes, interleaved
 from tilewright.deviation import difference
 from tilewright.errors import InputError
-from tilewright.inspection import index_limits, keep_measured
-from tilewright.machine import host_target
+from tilewright.machine import as_target, host_target
 from tilewright.runtime.profile import Profile
 from tilewright.text import NONE, count, duration, factor, rate
 
@@ -101,17 +101,19 @@ def bench(
     """
     console = output(quiet=json)
     shapes = [*(shape or ()), *(batch_shapes(model, batch) if batch is not None else ())]
-    loaded = load_model(model, shapes, constant, chains)
+    chosen = as_target(target)
     cores = host_target().cores
     if threads is not None and threads > cores:
         raise InputError(f"--threads {threads}: there are {count(cores, 'core')}")
+    loaded = load_model(model, shapes, constant, chains)
     other = onnxruntime_peer(model, threads or cores) if peer else None
     if peer and other is None:
         console.print(f"onnxruntime is not installed (pip install '{EXTRA}'): not compared.")
     variants = each_shape(loaded)
     timed = _Bench(
         db=db,
-        target=target,
+        target=chosen,
+        spec=target,
         other=other,
         known=parse_constants(constant),
         files=tuple(inputs or ()),
@@ -134,7 +136,7 @@ def _head(model: Path, timed: _Bench) -> dict[str, Any]:
     return {
         "model": str(model),
         "db": timed.db,
-        "target": timed.target or "cpu",
+        "target": timed.spec or "cpu",
         "threads": timed.threads,
         "batch": timed.batch,
     }
@@ -147,7 +149,8 @@ class _Bench:
     """
 
     db: str | None
-    target: str | None
+    target: tw.Target
+    spec: str | None
     other: Peer | None
     known: Mapping[str, Array]
     files: Sequence[str]
@@ -162,16 +165,16 @@ class _Bench:
 
         Returns the same for JSON.
         """
-        untuned = tw.compile(model, target=self.target)
-        tuned = (
-            None
-            if self.db is None
-            else tw.compile(model, self.db, target=self.target, notes=remark)
-        )
+        untuned = tw.compile(model, target=self.target, progress=True)
+        tuned = plan = None
+        if self.db is not None:
+            found = compilation.compiled(model, self.db, self.target, progress=True)
+            compilation.tell(found.notes, found.warnings, remark)
+            (tuned,), (plan,) = found.networks, found.plans
         net = untuned if tuned is None else tuned
         if self.threads is not None:
             untuned.threads = net.threads = self.threads
-        specs, limits = untuned.artifact.inputs, index_limits(model)
+        specs, limits = untuned.artifact.inputs, model.facts.index_limits
         arrays, random = read_inputs(self.files, specs, self.seed, limits)
         if random and self.files:
             words = random_words(specs, random, limits)
@@ -184,9 +187,9 @@ class _Bench:
             programs[PEER] = lambda: other({**arrays, **self.known})
         results = {name: program() for name, program in programs.items()}
         timings = interleaved(programs, self.seconds)
-        if self.db is not None and self.threads is None:
+        if self.db is not None and plan is not None and self.threads is None:
             medians = {name: timing.median_s for name, timing in timings.items()}
-            keep_measured(self.db, model, medians, self.target)
+            inspection.keep_measured(self.db, plan, medians, self.target)
         print_timings(console, timings, results, self.batch)
         told: dict[str, Any] = {
             "name": model.name,

@@ -1,4 +1,4 @@
-"""`tilewright cache`: what is kept of compiled kernels, and how much."""
+"""`tilewright cache`: what is kept of compiled kernels and networks, and how much."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
+from tilewright.cache import ArtifactCache, Usage
 from tilewright.cli.console import output
-from tilewright.inspection import artifact_cache
-from tilewright.text import count, parse_size, size
+from tilewright.text import parse_size, size
 
 
 def _size(text: str) -> int:
@@ -16,6 +16,10 @@ def _size(text: str) -> int:
         return parse_size(text)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
+
+
+def _entries(usage: Usage) -> str:
+    return f"{usage.files} {'entry' if usage.files == 1 else 'entries'}"
 
 
 def cache(
@@ -30,21 +34,21 @@ def cache(
         ),
     ] = None,
 ) -> None:
-    """Show where compiled kernels are kept, how many they are and how large; or remove some.
+    """Show where compiled kernels and networks are kept, how many and how large; or remove some.
 
-    A kernel that was compiled once is read from there. TILEWRIGHT_CACHE names another folder,
+    What was compiled once is read from there: a kernel, and a whole network with its packed
+    weights, unless it takes more than half of the limit. TILEWRIGHT_CACHE names another folder,
     TILEWRIGHT_CACHE_LIMIT another limit; what was used longest ago goes first.
 
     Example: tilewright cache --limit 500MB
     """
     console = output()
-    found = artifact_cache()
+    found = ArtifactCache.of_user()
     if clear or limit is not None:
         gone = found.trim(0 if clear else limit)
-        console.print(f"Removed {count(gone.files, 'kernel')} ({size(gone.bytes)}).")
+        console.print(f"Removed {_entries(gone)} ({size(gone.bytes)}).")
     usage = found.usage()
     console.print(
-        f"{found.folder}: {count(usage.files, 'kernel')}, {size(usage.bytes)} of at most "
-        f"{size(found.limit)}.",
+        f"{found.folder}: {_entries(usage)}, {size(usage.bytes)} of at most {size(found.limit)}.",
         soft_wrap=True,
     )

@@ -12,11 +12,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import onnx
-
 import tilewright as tw
 from tilewright.artifact import Array, BufferSpec
 from tilewright.cli.options import EXTRA
+from tilewright.cli.parts import onnx
 from tilewright.cli.peers import PEER, onnxruntime_peer
 from tilewright.deviation import Deviation, GivenTolerance, compare
 from tilewright.errors import InputError, TilewrightError

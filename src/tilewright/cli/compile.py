@@ -11,7 +11,6 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-import tilewright as tw
 from tilewright.cli.console import output
 from tilewright.cli.options import (
     Chains,
@@ -25,11 +24,13 @@ from tilewright.cli.options import (
     load_model,
 )
 from tilewright.cli.outputs import protect
+from tilewright.cli.parts import compilation, inspection
 from tilewright.headers import missing
-from tilewright.inspection import Plan, plan_of, refuse_saving
 from tilewright.machine import as_target
-from tilewright.records.rows import PROGRAM_KINDS
+from tilewright.network.plan import PROGRAM_KINDS, Plan
+from tilewright.network.variants import NetworkSet
 from tilewright.runtime.host import host_architecture
+from tilewright.runtime.library import refuse_library
 from tilewright.target import CpuTarget
 from tilewright.text import NONE, count, duration, rate, sentence, size, some
 
@@ -67,17 +68,15 @@ def compile(
     console = output(quiet)
     chosen = as_target(target)
     if save is not None:
-        protect([save, refuse_saving(save, chosen)], model, db)
+        needed = [save, refuse_library(save)]
+        inspection.refuse_saving(save, chosen)
+        protect(needed, model, db)
     loaded = load_model(model, shape, constant, chains)
     variants = each_shape(loaded)
-    plans = [plan_of(one, db, chosen) for one in variants]
-    # The plans had the notes.
-    if isinstance(loaded, tw.ModelSet):
-        nets = tw.compile(loaded, db, target=chosen, notes=lambda _: None)
-        networks, write = nets.networks, nets.save
-    else:
-        net = tw.compile(loaded, db, target=chosen, notes=lambda _: None)
-        networks, write = (net,), net.save
+    # The plans have the notes.
+    found = compilation.compiled(loaded, db, chosen, progress=not quiet, is_own=True)
+    networks, plans = found.networks, found.plans
+    write = NetworkSet(networks, loaded.name).save
     # Before anything is printed, for who reads that may stop reading.
     header = None if save is None else write(save)
     for one, plan in zip(variants, plans, strict=True):

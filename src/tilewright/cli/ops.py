@@ -8,8 +8,8 @@ import typer
 from rich.table import Table
 
 from tilewright.cli.console import output
+from tilewright.cli.parts import inspection
 from tilewright.errors import InputError
-from tilewright.inspection import onnx_operators
 
 
 def ops(
@@ -26,7 +26,7 @@ def ops(
     Example: tilewright ops Reduce
     """
     console = output()
-    found = [o for o in onnx_operators() if filter.lower() in o.name.lower()]
+    found = [o for o in inspection.onnx_operators() if filter.lower() in o.name.lower()]
     if not found:
         raise InputError(f"no ONNX operator's name contains {filter!r}")
     for title, mine in (

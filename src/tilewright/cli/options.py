@@ -10,18 +10,19 @@ import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import numpy as np
-import onnx
 import typer
-from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 import tilewright as tw
 from tilewright.artifact import Array
+from tilewright.cli.parts import inspection
 from tilewright.errors import InputError, UnsupportedModel
-from tilewright.search.objectives import Objective
 from tilewright.text import one_line
+
+if TYPE_CHECKING:
+    from tilewright.search.objectives import Objective
 
 DEFAULT_DB = "tuning.db"
 SIZE = re.compile(r"0*[1-9]\d{0,18}", re.ASCII)  # an extent, as far as 64 bits reach
@@ -175,11 +176,9 @@ def batch_shapes(file: Path, batch: int) -> list[str]:
     file that is no model nothing is said here.
     """
     try:
-        graph = onnx.load(file, load_external_data=False).graph
-    except (OSError, DecodeError):
+        inputs = [i for i in inspection.model_inputs(file) if i.type.tensor_type.shape.dim]
+    except UnsupportedModel:
         return []
-    weights = {t.name for t in graph.initializer}
-    inputs = [i for i in graph.input if i.name not in weights and i.type.tensor_type.shape.dim]
     found: list[str] = []
     fixed: dict[str, int] = {}
     for info in inputs:

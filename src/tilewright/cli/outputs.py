@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from tilewright.cli.parts import inspection
 from tilewright.files import database_files, refuse_output
-from tilewright.inspection import weight_files
 
 
 def protect(
@@ -25,7 +25,7 @@ def protect(
         return
     needed = {
         "the model": [model],
-        "weights of the model": weight_files(model),
+        "weights of the model": inspection.weight_files(model),
         "the database": [] if db is None else database_files(db),
         "an input": list(inputs),
     }

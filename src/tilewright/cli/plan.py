@@ -21,14 +21,14 @@ from tilewright.cli.options import (
 )
 from tilewright.cli.reuse import REUSE
 from tilewright.cli.tune import Models, NewRecords
-from tilewright.search.reuse.edges import MODES
+from tilewright.machine import as_target
 
 Reuse: TypeAlias = Annotated[
     str,
     typer.Option(
         REUSE,
         metavar="[MODE]",
-        callback=usage(partial(arguments.one_of, "reuse", known=MODES)),
+        callback=usage(partial(arguments.one_of, "reuse", known=arguments.MODES)),
         help="How to reuse, as of `tilewright tune`: ranked, or all, whose plan takes some seconds "
         "an operator.",
     ),
@@ -46,7 +46,7 @@ def plan(
     chains: Chains = True,
     db: NewRecords = DEFAULT_DB,
     target: TargetSpec = None,
-    reuse: Reuse = MODES[0],
+    reuse: Reuse = arguments.MODES[0],
     profile: Profile = False,
 ) -> None:
     """Show what `tilewright tune --reuse` would do: who is searched, who reuses whom.
@@ -56,9 +56,10 @@ def plan(
 
     Example: tilewright plan resnet50.onnx
     """
+    chosen = as_target(target)
     loaded = load_models(models, shape, constant, chains)
     output().print(
-        str(tw.plan(loaded, db=db, target=target, reuse=reuse, profile=profile)),
+        str(tw.plan(loaded, db=db, target=chosen, reuse=reuse, profile=profile)),
         highlight=False,
         soft_wrap=True,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 from rich.console import Console
@@ -13,12 +13,15 @@ from rich.table import Table
 
 from tilewright.cli.console import output, print_json
 from tilewright.cli.options import DEFAULT_DB, Json
+from tilewright.cli.parts import database as databases
+from tilewright.cli.parts import inspection
 from tilewright.errors import InputError
-from tilewright.inspection import find_task, import_records
-from tilewright.records.answers import Summary
-from tilewright.records.database import Database
-from tilewright.records.exchange import Imported
 from tilewright.text import NONE, count, duration, rate, trials
+
+if TYPE_CHECKING:
+    from tilewright.records.answers import Summary
+    from tilewright.records.database import Database
+    from tilewright.records.exchange import Imported
 
 SHOWN_HASH = 8
 
@@ -99,15 +102,15 @@ def records(
     if sum(asked) > 1:
         raise InputError("give one of --import, --merge, --delete, --prune and --rename")
     is_new = source is not None or other is not None
-    with Database.open(db, create=is_new, readonly=not any(asked)) as database:
+    with databases.Database.open(db, create=is_new, readonly=not any(asked)) as database:
         done = ""
         if source is not None:
-            done = _added(import_records(database, source), str(source))
+            done = _added(inspection.import_records(database, source), str(source))
         elif other is not None:
-            with Database.open(other, create=False, readonly=True) as theirs:
+            with databases.Database.open(other, create=False, readonly=True) as theirs:
                 done = _added(database.merge(theirs), theirs.name)
         elif task is not None:
-            line = find_task(database, task)
+            line = inspection.find_task(database, task)
             dropped = database.delete(line.workload_hash)
             done = f"Deleted {count(dropped, 'trial')} of {line.name}."
         elif keep is not None:
@@ -156,7 +159,7 @@ def export(
 
     Example: tilewright export records.jsonl.gz --db tuning.db
     """
-    with Database.open(db, create=False, readonly=True) as database:
+    with databases.Database.open(db, create=False, readonly=True) as database:
         written = database.export(file)
     output().print(f"Wrote {count(written, 'trial')} to {file}.", soft_wrap=True)
 

@@ -9,8 +9,8 @@ import typer
 
 from tilewright.cli.console import output
 from tilewright.cli.options import DEFAULT_DB
+from tilewright.cli.parts import inspection
 from tilewright.cli.records import DatabaseName
-from tilewright.inspection import write_report
 from tilewright.text import count, size, trials
 
 
@@ -38,7 +38,7 @@ def report(
 
     Example: tilewright report tuning.db -o report.html
     """
-    history = write_report(db, out, machine)
+    history = inspection.write_report(db, out, machine)
     output().print(
         f"Wrote {out} ({size(out.stat().st_size)}): "
         f"{trials(history.searched, history.trials - history.searched)} of "

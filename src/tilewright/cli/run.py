@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import numpy as np
 import typer
@@ -32,12 +32,15 @@ from tilewright.cli.options import (
     parse_constants,
 )
 from tilewright.cli.outputs import protect
+from tilewright.cli.parts import compilation
 from tilewright.deviation import ATOL, NARROW_RTOL, RTOL, GivenTolerance
 from tilewright.errors import InputError
 from tilewright.files import refuse_output
-from tilewright.inspection import index_limits
-from tilewright.machine import host_target
-from tilewright.network.executor import Network
+from tilewright.machine import as_target, host_target
+from tilewright.network.variants import NetworkSet
+
+if TYPE_CHECKING:
+    from tilewright.network.executor import Network
 
 Saved: TypeAlias = Annotated[
     Path | None,
@@ -98,11 +101,12 @@ def run(
     if save is not None:
         refuse_output(save, (".npz", ".npy"))
         protect([save], model, db, [input_file(text)[1] for text in inputs or ()])
+    chosen = as_target(target)
     loaded = load_model(model, shape, constant, chains)
-    networks, call = compiled(loaded, db, target)
+    networks, call = compiled(loaded, db, chosen, progress=not quiet)
     ready: list[_Ready] = []
     for network, part in zip(networks, each_shape(loaded), strict=True):
-        limits = index_limits(part)
+        limits = part.facts.index_limits
         arrays, random = read_inputs(inputs or (), network.inputs, seed, limits)
         ready.append(_Ready(part.name, network, limits, arrays, random))
     # Those that the given arrays fit; where they fit none, the first says what is wrong.
@@ -170,14 +174,14 @@ class _Ready:
 
 
 def compiled(
-    loaded: tw.Model | tw.ModelSet, db: str | None, target: str | None
+    loaded: tw.Model | tw.ModelSet, db: str | None, target: tw.Target, progress: bool
 ) -> tuple[Sequence[Network], Callable[[Mapping[str, Array]], list[Array]]]:
     """A model's networks, one a shape, and the call that takes arrays of any of these."""
+    found = compilation.compiled(loaded, db, target, progress=progress, is_own=True)
+    compilation.tell(found.notes, found.warnings, remark)
     if isinstance(loaded, tw.ModelSet):
-        several = tw.compile(loaded, db, target=target, notes=remark)
-        return several.networks, several.run
-    one = tw.compile(loaded, db, target=target, notes=remark)
-    return (one,), one.run
+        return found.networks, NetworkSet(found.networks, loaded.name).run
+    return found.networks, found.networks[0].run
 
 
 def describe(name: str, array: Array) -> str:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
 from tilewright.cli.console import output, remark
 from tilewright.cli.options import DEFAULT_DB, TargetSpec
+from tilewright.cli.parts import database as databases
+from tilewright.cli.parts import inspection, words
 from tilewright.cli.records import DatabaseName, print_summary
-from tilewright.inspection import RecordedProgram, find_program
-from tilewright.records.database import Database
-from tilewright.report.words import origin_words, sketch_words
 from tilewright.text import duration, rate
+
+if TYPE_CHECKING:
+    from tilewright.inspection import RecordedProgram
 
 
 class Layer(Enum):
@@ -71,13 +73,13 @@ def show(
     Example: tilewright show tuning.db max_pool --layer sketch --layer ir
     """
     console = output()
-    with Database.open(db, create=False, readonly=True) as database:
+    with databases.Database.open(db, create=False, readonly=True) as database:
         if task is None and trial is None:
             flops = {w.hash: w.flops for w in database.workloads()}
             print_summary(console, database.summary(), flops)
             console.print(f"Show one with: tilewright show {db} TASK", soft_wrap=True)
             return
-        program = find_program(database, task, trial, target)
+        program = inspection.find_program(database, task, trial, target)
     print_head(console, program, db)
     for number, one in enumerate(layer or [Layer.NEST]):
         if number and console.is_terminal and not typer.confirm(f"{one.value}?", default=True):
@@ -93,8 +95,8 @@ def print_head(console: Console, program: RecordedProgram, db: str) -> None:
         remark(program.note)
     console.print(f"{workload.name} ({workload.hash[:8]})", style="bold")
     console.print(f"trial {trial.id} of {db}, measured on {program.machine}", soft_wrap=True)
-    structure = sketch_words(program.layers.sketch_name)
-    console.print(f"{structure}; {origin_words(trial.origin)}", soft_wrap=True)
+    structure = words.sketch_words(program.layers.sketch_name)
+    console.print(f"{structure}; {words.origin_words(trial.origin)}", soft_wrap=True)
     if program.reused is not None:
         source = program.reused
         is_own = source.hash == workload.hash

@@ -6,7 +6,7 @@ import time
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 from rich.console import Console
@@ -28,10 +28,13 @@ from tilewright.cli.options import (
     parse_objective,
     usage,
 )
+from tilewright.cli.parts import progress
 from tilewright.cli.reuse import REUSE
-from tilewright.progress import Snapshot, display, print_summary
-from tilewright.search.reuse.edges import MODES
+from tilewright.machine import as_target
 from tilewright.text import count
+
+if TYPE_CHECKING:
+    from tilewright.progress import Snapshot
 
 Models: TypeAlias = Annotated[
     list[Path],
@@ -101,7 +104,7 @@ Reuse: TypeAlias = Annotated[
     typer.Option(
         REUSE,
         metavar="[MODE]",
-        callback=usage(partial(arguments.one_of, "reuse", known=MODES)),
+        callback=usage(partial(arguments.one_of, "reuse", known=arguments.MODES)),
         help="Search tasks whose shapes alone differ near each other's good programs, and near "
         "recorded ones. ranked, which need not be written: a dozen programs each, by what was "
         "learnt, far fewer in all. all: everything that ETO's published tuner enumerates, tens to "
@@ -161,12 +164,14 @@ def tune(
     """
     begun = context.obj or time.monotonic()
     console = output(quiet)
+    arguments.one_of("strategy", strategy, arguments.STRATEGIES)
+    chosen = as_target(target)
     loaded = load_models(models, shape, constant, chains)
     if minutes is not None:  # what a user waits for counts, the loading of modules and models too
         minutes = max(0.0, minutes - (time.monotonic() - begun) / 60)
     goal = parse_objective(objective, sum(len(each_shape(m)) for m in loaded))
     interrupt: KeyboardInterrupt | None = None
-    with display(console) as show:
+    with progress.display(console) as show:
         try:
             tw.tune(
                 loaded,
@@ -175,7 +180,7 @@ def tune(
                 patience=patience,
                 db=db,
                 objective=goal,
-                target=target,
+                target=chosen,
                 strategy=strategy,
                 reuse=reuse or False,
                 profile=profile,
@@ -198,7 +203,7 @@ def tune(
 
 def report(console: Console, snapshot: Snapshot, db: str) -> None:
     """What a run reached, and where the records are."""
-    print_summary(console, snapshot)
+    progress.print_summary(console, snapshot)
     budget = snapshot.budget.trials
     if budget is not None and snapshot.trials >= budget:
         more = f"The budget of {count(budget, 'trial')} is spent: to go on, raise --trials"

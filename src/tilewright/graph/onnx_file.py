@@ -9,10 +9,12 @@ UnsupportedModel that says what to do.
 
 from __future__ import annotations
 
-import stat
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+import io
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from io import BufferedIOBase
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -42,39 +44,47 @@ from tilewright.graph.onnx_structure import (
     sort_nodes,
 )
 from tilewright.graph.onnx_weights import set_aside, tensors
-from tilewright.text import one_line, size
+from tilewright.graph.onnx_wire import pieces
+from tilewright.origin import open_model
+from tilewright.text import one_line
 
 Source: TypeAlias = str | Path | bytes | onnx.ModelProto
-
-LARGEST_FILE = 2**31 - 1
-"""Bytes of one protobuf message."""
+Content: TypeAlias = Callable[[], AbstractContextManager[BufferedIOBase]]
 
 
 @dataclass(frozen=True)
 class PreparedModel:
     """A model without its large `weights`, which it names as inputs.
 
-    `where` is what messages call it; `declared` are the shapes of outputs that its file told.
+    `where` is what messages call it; `declared` are the shapes of outputs that its file told;
+    `beside` are files that had weights.
     """
 
     model: onnx.ModelProto
     weights: dict[str, Array]
     declared: Declared
     where: str
+    beside: tuple[str, ...] = ()
 
 
 def read_model(
-    source: Source, shapes: Shapes | None = None, constants: Mapping[str, Array] | None = None
+    source: Source,
+    shapes: Shapes | None = None,
+    constants: Mapping[str, Array] | None = None,
+    content: Content | None = None,
 ) -> PreparedModel:
-    """The prepared model; inputs named in `constants` are initializers of it.
+    """The prepared model; inputs named in `constants` are initializers of it. `content` may open
+    its bytes.
 
     Raises UnsupportedModel.
     """
     where = name_of(source)
-    given = source if isinstance(source, onnx.ModelProto) else _parse(source)
-    where = where or given.graph.name or "the model"
-    folder = _folder_of(given, None if isinstance(source, onnx.ModelProto | bytes) else source)
-    model, weights = set_aside(given, folder, where)
+    with _parsed(source, content) as (given, large):
+        where = where or given.graph.name or "the model"
+        beside = _files_of(given)
+        folder = _folder_of(given, None if isinstance(source, onnx.ModelProto | bytes) else source)
+        model, weights = set_aside(given, folder, where, large)
+    del given
     _date(model)
     _check_opset(model, where)
     check_names(model, where)
@@ -94,7 +104,7 @@ def read_model(
     if not any(map(_chooses, (model.graph.node, *(f.node for f in model.functions)))):
         with _refusing(f"{where}: shapes do not fit"):
             onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True)
-    return PreparedModel(model, weights, declared, where)
+    return PreparedModel(model, weights, declared, where, beside)
 
 
 def name_of(source: Source) -> str:
@@ -136,47 +146,57 @@ def opset_of(imports: Iterable[onnx.OperatorSetIdProto]) -> int:
     return max(versions, default=onnx.defs.onnx_opset_version())
 
 
-def _parse(source: str | Path | bytes) -> onnx.ModelProto:
+@contextmanager
+def _parsed(
+    source: Source, content: Content | None = None
+) -> Iterator[tuple[onnx.ModelProto, Iterable[onnx.TensorProto]]]:
+    """The message of a model, and those of its initializers that are read by themselves."""
+    if isinstance(source, onnx.ModelProto):
+        yield source, ()
+        return
     where = "the model" if isinstance(source, bytes) else f"{source}"
-    data = source if isinstance(source, bytes) else _contents(Path(source))
-    try:
-        model = onnx.load_model_from_string(data)
-    except DecodeError as error:
-        raise UnsupportedModel(
-            f"{where} is no ONNX model: its {len(data)} bytes do not decode ({error}); it may be "
-            f"cut off, or be a pointer to a large file that was not fetched"
-        ) from error
-    if not model.graph.node and not model.graph.output:
-        raise UnsupportedModel(f"{where} holds no graph: its {len(data)} bytes are no ONNX model")
-    return model
-
-
-def _contents(file: Path) -> bytes:
-    """The bytes of a regular file: a device or a pipe may have no end."""
-    try:
-        status = file.stat()
-        if not stat.S_ISREG(status.st_mode):
-            raise UnsupportedModel(f"cannot read {file}: it is no regular file")
-        if status.st_size > LARGEST_FILE:
+    if isinstance(source, bytes):
+        opened: AbstractContextManager[BufferedIOBase] = io.BytesIO(source)
+    else:
+        opened = (content or open_model(Path(source)).unchanged)()
+    with opened as file:
+        count = file.seek(0, 2)
+        try:
+            model, large = pieces(file)
+            if not model.graph.node and not model.graph.output:
+                raise UnsupportedModel(
+                    f"{where} holds no graph: its {count} bytes are no ONNX model"
+                )
+            yield model, large
+        except DecodeError as error:  # of a weight that is read later, too
             raise UnsupportedModel(
-                f"{file} has {size(status.st_size)}, and an ONNX file holds 2 GiB at most; export "
-                f"the model with its weights in files beside it (external data)"
-            )
-        return file.read_bytes()
-    except (OSError, ValueError) as error:  # ValueError: a name with a zero byte
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise UnsupportedModel(f"cannot read {file}: {reason}") from error
+                f"{where} is no ONNX model: its {count} bytes do not decode ({error}); it may be "
+                f"cut off, or be a pointer to a large file that was not fetched"
+            ) from error
 
 
 def weights_beside(path: Path) -> list[Path]:
     """The files of a model's external data, whether they are there or not."""
     folder = path.resolve().parent
-    return sorted({folder / f for t in tensors(_parse(path)) if (f := _location(t))})
+    with _parsed(path) as (model, _):
+        return sorted({folder / f for t in tensors(model) if (f := _location(t))})
+
+
+def inputs_of(path: Path) -> list[onnx.ValueInfoProto]:
+    """The inputs that a model's file lists, without its weights. Raises UnsupportedModel."""
+    with _parsed(path) as (model, large):
+        weights = {t.name for t in chain(model.graph.initializer, large)}
+        return [i for i in model.graph.input if i.name not in weights]
+
+
+def _files_of(model: onnx.ModelProto) -> tuple[str, ...]:
+    """The files of the model's external weights, as it names them."""
+    return tuple(sorted({f for t in tensors(model) if (f := _location(t)) is not None}))
 
 
 def _folder_of(model: onnx.ModelProto, path: str | Path | None) -> Path | None:
     """Where the model's external weights are; None if it has none."""
-    files = sorted({f for t in tensors(model) if (f := _location(t)) is not None})
+    files = _files_of(model)
     if not files:
         return None
     if path is None:
@@ -201,7 +221,7 @@ def _location(tensor: onnx.TensorProto) -> str | None:
     return entries.get("location", "")
 
 
-def _listed(files: list[str]) -> str:
+def _listed(files: Sequence[str]) -> str:
     more = f" and {len(files) - 5} more" if len(files) > 5 else ""
     return one_line(", ".join(files[:5])) + more
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 from typing import TypeAlias
@@ -28,7 +29,7 @@ from tilewright.graph.builder import GraphBuilder
 from tilewright.graph.ir import Array, Graph, Value
 from tilewright.graph.limits import ADDRESSABLE, Allowance
 from tilewright.graph.onnx_control import CONTROL
-from tilewright.graph.onnx_file import PreparedModel, Source, name_of, opset_of, read_model
+from tilewright.graph.onnx_file import Content, PreparedModel, Source, name_of, opset_of, read_model
 from tilewright.graph.onnx_fold import FREE, computed, fold, fold_empty, is_numpy, static_shape
 from tilewright.graph.onnx_functions import definition, is_defined
 from tilewright.graph.onnx_ops import translator_of
@@ -60,13 +61,38 @@ BROADCASTING = 7
 MOST_LISTED = 100  # problems in a message
 
 
+@dataclass(frozen=True)
+class Imported:
+    """A graph, the `misfits` of its file that a user is warned of, and the files of weights that
+    are `beside` it.
+    """
+
+    graph: Graph
+    misfits: tuple[str, ...]
+    beside: tuple[str, ...]
+
+
 def load(
     source: Source, shapes: Shapes | None = None, constants: Mapping[str, Array] | None = None
 ) -> Graph:
-    """Import an ONNX model given as a path, as bytes or as a ModelProto.
+    """The graph of `imported`; warns of what does not fit."""
+    found = imported(source, shapes, constants)
+    for problem in found.misfits:
+        warnings.warn(f"{name_of(source) or found.graph.name}: {problem}", stacklevel=2)
+    return found.graph
+
+
+def imported(
+    source: Source,
+    shapes: Shapes | None = None,
+    constants: Mapping[str, Array] | None = None,
+    content: Content | None = None,
+) -> Imported:
+    """Import an ONNX model given as a path, as bytes or as a ModelProto; `content` may open
+    the bytes of its file.
 
     `shapes` gives values to symbolic input dimensions; `constants` are inputs whose values are
-    known now (a shape, axes, repeats): they are no inputs of the graph. Warns of outputs whose
+    known now (a shape, axes, repeats): they are no inputs of the graph. Misfits are outputs whose
     shapes are not what the file says. Raises UnsupportedModel for a file that cannot be read,
     missing weights, a dimension without a value, and for operators that are not supported: then the
     message lists every such node with its type and the reason.
@@ -75,11 +101,10 @@ def load(
     try:
         # Infinities and NaN among weights are the model's business.
         with np.errstate(all="ignore"):
-            prepared = read_model(source, shapes, constants)
+            prepared = read_model(source, shapes, constants, content)
             stem = plain(Path(source).stem) if isinstance(source, (str, Path)) else ""
             name = stem or prepared.model.graph.name or "model"
-            importer = Importer(prepared, name)
-            return importer.run()
+            return Importer(prepared, name).run()
     except UnicodeDecodeError as error:
         raise UnsupportedModel(f"{where}: a name in it is no UTF-8 text: {error}") from error
     except RecursionError as error:
@@ -94,6 +119,7 @@ class Importer:
     def __init__(self, prepared: PreparedModel, name: str) -> None:
         """The large weights are taken out of `prepared`."""
         self.model, self.where, self.declared = prepared.model, prepared.where, prepared.declared
+        self.beside = prepared.beside
         self.weights: dict[str, onnx.TensorProto | Array] = {
             **{t.name: t for t in self.model.graph.initializer},
             **prepared.weights,
@@ -108,7 +134,7 @@ class Importer:
         self.unknown: set[Value] = set()
         self.nodes_left = len(self.model.graph.node) + MOST_WRITTEN_OUT
 
-    def run(self) -> Graph:
+    def run(self) -> Imported:
         graph = self.model.graph
         scope = NameScope(
             opset_of(self.model.opset_import),
@@ -122,10 +148,10 @@ class Importer:
         outputs = self._outputs(scope)
         if self.problems:
             raise UnsupportedModel(self._message(), self.refused, self._unknown_inputs())
-        shapes = {n: v.shape for n, v in outputs}
-        for problem in (*misfits(self.declared, shapes), *dict.fromkeys(self.remarks)):
-            warnings.warn(f"{self.where}: {one_line(problem)}", stacklevel=5)
-        return self.builder.build([v for _, v in outputs], [n for n, _ in outputs])
+        built = self.builder.build([v for _, v in outputs], [n for n, _ in outputs])
+        problems = misfits(self.declared, {n: v.shape for n, v in outputs})
+        told = (*problems, *dict.fromkeys(self.remarks))
+        return Imported(built, tuple(map(one_line, told)), self.beside)
 
     def _outputs(self, scope: NameScope) -> list[tuple[str, Value]]:
         """The model's outputs by name; what is wrong with the others is noted."""

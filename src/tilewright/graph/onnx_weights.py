@@ -11,6 +11,7 @@ does not concern them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from math import prod
 from pathlib import Path
 
@@ -52,9 +53,13 @@ def _tensors_of(nodes: Iterable[onnx.NodeProto]) -> Iterator[TensorProto]:
 
 
 def set_aside(
-    model: onnx.ModelProto, folder: Path | None, where: str
+    model: onnx.ModelProto,
+    folder: Path | None,
+    where: str,
+    others: Iterable[TensorProto] = (),
 ) -> tuple[onnx.ModelProto, dict[str, Array]]:
-    """A copy of `model` without its large initializers, and those as arrays by name.
+    """A copy of `model` without its large initializers, and those as arrays by name; `others` are
+    initializers that are no longer in it.
 
     `folder` is where files of external data are; the copy keeps no external data. Raises
     UnsupportedModel, which calls the model `where`, for a tensor whose data do not fit its shape.
@@ -71,7 +76,7 @@ def set_aside(
             _load(tensor, folder, where)
     listed = {i.name for i in small.graph.input}
     weights: dict[str, Array] = {}
-    for tensor in model.graph.initializer:
+    for tensor in chain(model.graph.initializer, others):
         if tensor.data_type == TensorProto.STRING:
             small.graph.initializer.append(tensor)
             continue

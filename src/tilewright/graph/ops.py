@@ -10,7 +10,8 @@ fusion classes and schedules come from access analysis of the math.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tilewright.errors import ExprError
 from tilewright.expr import operators as library
@@ -129,9 +130,25 @@ def infer(
 
     Raises ExprError for an unknown operator or operands that do not fit it.
     """
+    numbers = _numbers(op, inputs)
+    given = tuple(
+        (numbers[i], "") if i in numbers else (v.shape, v.dtype) for i, v in enumerate(inputs)
+    )
+    types = tuple(map(type, numbers.values()))  # 1, 1.0 and True are equal
+    return _inferred(op, given, types, tuple(attributes.items()))
 
-    def tensor(i: int, value: Value) -> Tensor:
-        return placeholder(value.shape, DTYPES[value.dtype], name=f"x{i}")
 
-    result = lower(op, operands(op, inputs, tensor), attributes, "y")
+@lru_cache(maxsize=4096)
+def _inferred(
+    op: str,
+    given: Sequence[tuple[Any, str]],
+    _types: Sequence[type],
+    attributes: Sequence[tuple[str, Attribute]],
+) -> tuple[tuple[int, ...], str]:
+    """The same for numbers, and tensors of a shape and dtype: every pass asks again."""
+    known = [
+        placeholder(what, DTYPES[dtype], name=f"x{i}") if dtype else what
+        for i, (what, dtype) in enumerate(given)
+    ]
+    result = lower(op, known, dict(attributes), "y")
     return extents(result), result.dtype.name

@@ -1,7 +1,7 @@
 """A compiled network: kernels, memory plan and one native entry point (of a GPU, one list of
 launches).
 
-    net = Network(partition(graph), kernels, target)      kernels: task key → Artifact
+    net = linked(partition(graph), kernels, target)       `network.link`, or `network.kept`
     (y,) = net(x)                                         by position
     (y,) = net(x=x)                                       by name; NumPy arrays or DLPack
     net.save("net.so")                                    for C, or another process or machine
@@ -14,29 +14,28 @@ That is at the first use: a network for another CPU is compiled, packed and save
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tilewright.artifact import ALIGNMENT, Artifact, BufferSpec, Launch, aligned
-from tilewright.build import compile_ir
-from tilewright.build.library import LibraryNetwork, save
-from tilewright.graph.partition import Partition
-from tilewright.network.entry import entry_ir
-from tilewright.network.launches import launches_of
-from tilewright.network.linker import Linker
-from tilewright.network.memory import MemoryPlan, MemoryUse
-from tilewright.runtime.buffers import return_freed
-from tilewright.runtime.constants import ConstantPool, pack
+from tilewright.artifact import Artifact
+from tilewright.lazy import Lazy
+from tilewright.network.memory_use import Arena, MemoryUse
+from tilewright.runtime.constants import Constants
 from tilewright.runtime.device import DeviceFunction
 from tilewright.runtime.devices import loaded
 from tilewright.runtime.function import CompiledFunction
 from tilewright.runtime.parameters import ArrayFunction
 from tilewright.runtime.profile import Profile
-from tilewright.target import CpuTarget, Target
+from tilewright.target import Target
 from tilewright.text import preformatted
+
+if TYPE_CHECKING:
+    from tilewright.build import library
+    from tilewright.build.library import LibraryNetwork
+else:
+    library = Lazy("tilewright.build.library")
 
 
 class Network(ArrayFunction):
@@ -47,25 +46,20 @@ class Network(ArrayFunction):
 
     def __init__(
         self,
-        partition: Partition,
-        kernels: Mapping[str, Artifact],
+        name: str,
+        artifact: Artifact,
+        kernels: Sequence[Artifact],
+        constants: Constants,
+        arena: Arena,
+        calls: int,
         target: Target,
-        pool: ConstantPool | None = None,
     ) -> None:
-        """Link, and pack the constants. `kernels` has an artifact for every task, with different
-        entry names.
-
-        Networks made with one `pool` share the packed constants that are equal. Raises BuildError
-        when a kernel is missing or does not fit.
-        """
-        linker = Linker(partition, kernels, target)
-        self.plan: MemoryPlan = linker.plan
-        self.calls = len(partition.subgraphs)
-        self.kernels = linker.parts
-        super().__init__(link(linker), None, partition.graph.name)
-        return_freed()  # by import and compilation, whose peaks shall not add to the packed weights
-        weights = {c.spec.name: c.value.constant for c in linker.constants}
-        self.constants = pack(self.artifact, weights, pool)
+        """`kernels` are what the artifact's code, or its launches, call: `calls` times in a run."""
+        super().__init__(artifact, None, name)
+        self.kernels = tuple(kernels)
+        self.constants = constants
+        self.arena = arena
+        self.calls = calls
         self._target = target
         self._threads: int | None = None
         self._loaded: CompiledFunction | DeviceFunction | None = None
@@ -133,51 +127,21 @@ class Network(ArrayFunction):
         `cc`, or the GNU cross compiler for another architecture). Raises BuildError when there is
         none or the path cannot be written.
         """
-        return save(Path(path), self.name, [self.program], compiler)
+        return library.save(Path(path), self.name, [self.program], compiler)
 
     @property
     def program(self) -> LibraryNetwork:
         """What a library is saved from."""
-        return LibraryNetwork(self.artifact, self.kernels, self.constants)
+        return library.LibraryNetwork(self.artifact, self.kernels, self.constants)
 
     @property
     def memory(self) -> MemoryUse:
         """What a run needs, in bytes."""
-        return MemoryUse.of(self.artifact, self.plan.arena_bytes)
+        return MemoryUse.of(self.artifact, self.arena.bytes)
 
     def _repr_html_(self) -> str:
         return preformatted(str(self))
 
     def __str__(self) -> str:
         calls = f"{self.calls} kernel calls of {len(self.kernels)} kernels"
-        return f"{self.interface}\n{calls}, {self.plan}; {self.memory}"
-
-
-def link(linker: Linker) -> Artifact:
-    """The artifact whose object code, or whose launches, call the kernels."""
-    graph = linker.partition.graph
-    name = "net_" + re.sub(r"\W", "_", graph.name)
-    workspace = linker.plan.arena_bytes
-    steps, code = linker.steps(), b""
-    own = max((k.scratch_bytes for k in linker.parts), default=0)
-    status = aligned(workspace + own, ALIGNMENT) if linker.refusals else None
-    launches: tuple[Launch, ...] = ()
-    if isinstance(linker.target, CpuTarget):
-        ir = entry_ir(name, linker.buffer_count, linker.actions, workspace, status)
-        code = compile_ir(ir, linker.target)
-    else:
-        launches, steps = launches_of(linker.actions, steps, linker.parts, workspace)
-    outputs = zip(graph.output_names, graph.outputs, strict=True)
-    return Artifact(
-        entry=name,
-        target=str(linker.target),
-        object_code=code,
-        inputs=tuple(BufferSpec(v.name, v.shape, v.dtype) for v in graph.inputs),
-        constants=tuple(c.spec for c in linker.constants),
-        outputs=tuple(BufferSpec(n, v.shape, v.dtype) for n, v in outputs),
-        packings=tuple(c.packing for c in linker.constants),
-        scratch_bytes=workspace + own if status is None else status + ALIGNMENT,
-        steps=steps,
-        launches=launches,
-        refusals=tuple(linker.refusals),
-    )
+        return f"{self.interface}\n{calls}, {self.arena}; {self.memory}"

@@ -2,7 +2,6 @@
 
     plan = plan_memory(partition)        plan.offsets[value]   plan.arena_bytes
     print(plan)                          arena 3.20 MB for 57 values (38.1 MB without reuse)
-    print(MemoryUse.of(artifact, plan.arena_bytes))      peak memory 106 MB (constants 102 MB, …)
 
 A value lives from the call that writes it to the last call that reads it or a view of it; a loop
 is one call to the values that it reads from outside. Values
@@ -16,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tilewright.artifact import ALIGNMENT, Artifact, aligned
+from tilewright.artifact import ALIGNMENT, aligned
 from tilewright.graph.ir import Value
 from tilewright.graph.partition import (
     Call,
@@ -27,7 +26,7 @@ from tilewright.graph.partition import (
     Region,
     Subgraph,
 )
-from tilewright.text import size
+from tilewright.network.memory_use import Arena
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,45 +51,13 @@ class MemoryPlan:
     arena_bytes: int
     lifetimes: tuple[Lifetime, ...]
 
-    def __str__(self) -> str:
-        total = sum(x.size for x in self.lifetimes)
-        return (
-            f"arena {size(self.arena_bytes)} for {len(self.lifetimes)} values "
-            f"({size(total)} without reuse)"
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryUse:
-    """Bytes: packed constants (once a process), the arena of intermediate values and the kernels'
-    own scratch (for each run at a time), inputs and outputs.
-    """
-
-    constants: int
-    arena: int
-    scratch: int
-    arguments: int
-
-    @staticmethod
-    def of(artifact: Artifact, arena_bytes: int = 0) -> MemoryUse:
-        """Of a network with an arena, or of a kernel without."""
-        return MemoryUse(
-            constants=sum(s.bytes for s in artifact.constants),
-            arena=arena_bytes,
-            scratch=artifact.scratch_bytes - arena_bytes,
-            arguments=sum(s.bytes for s in (*artifact.inputs, *artifact.outputs)),
-        )
-
     @property
-    def peak(self) -> int:
-        """All of them."""
-        return self.constants + self.arena + self.scratch + self.arguments
+    def arena(self) -> Arena:
+        """Its size, and what it saves."""
+        return Arena(self.arena_bytes, len(self.lifetimes), sum(x.size for x in self.lifetimes))
 
     def __str__(self) -> str:
-        parts = {"constants": self.constants, "arena": self.arena, "kernel scratch": self.scratch}
-        parts |= {"inputs and outputs": self.arguments}
-        listed = ", ".join(f"{name} {size(count)}" for name, count in parts.items())
-        return f"peak memory {size(self.peak)} ({listed})"
+        return str(self.arena)
 
 
 def plan_memory(partition: Partition, alignment: int = ALIGNMENT) -> MemoryPlan:

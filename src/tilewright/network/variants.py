@@ -12,12 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tilewright.build.library import save
+from tilewright.lazy import Lazy
 from tilewright.network.executor import Network
 from tilewright.runtime.constants import ConstantPool
 from tilewright.runtime.shapes import FunctionSet
+
+if TYPE_CHECKING:
+    from tilewright.build import library
+else:
+    library = Lazy("tilewright.build.library")
 
 
 class NetworkSet(FunctionSet[Network]):
@@ -40,4 +45,4 @@ class NetworkSet(FunctionSet[Network]):
         Raises BuildError also when the networks were not compiled together, or when their outputs
         differ in more than shapes.
         """
-        return save(Path(path), self.name, [n.program for n in self.networks], compiler)
+        return library.save(Path(path), self.name, [n.program for n in self.networks], compiler)

@@ -58,10 +58,14 @@ class Display(ABC):
         return None
 
 
+def redraws(console: Console) -> bool:
+    """Whether what was printed can be drawn anew in its place."""
+    return console.is_terminal or (console.is_jupyter and find_spec("ipywidgets") is not None)
+
+
 def display(console: Console) -> Display:
     """The display that suits where the output goes."""
-    redraws = console.is_jupyter and find_spec("ipywidgets") is not None
-    return LiveTable(console) if console.is_terminal or redraws else PlainLines(console)
+    return LiveTable(console) if redraws(console) else PlainLines(console)
 
 
 @contextmanager

@@ -6,6 +6,7 @@ Every method reads one consistent view and never waits for a writer.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from hashlib import sha256
 from itertools import takewhile
 from typing import Any
 
@@ -28,7 +29,7 @@ from tilewright.records.rows import (
     Trial,
     WorkloadRow,
 )
-from tilewright.records.tables import facts, reuses, trials, workloads
+from tilewright.records.tables import facts, machines, reuses, trials, workloads
 
 PAGE = 1000  # rows read or looked up at once
 
@@ -187,6 +188,15 @@ class Reader:
         """
         with self._store.read() as connection:
             return queries.training_set(connection, machine, workload_hashes, include_failed)
+
+    def state(self) -> str:
+        """A digest of all trials, workloads and machines: of what programs are chosen by."""
+        digest = sha256()
+        with self._store.read() as connection:
+            for table in (machines, workloads, trials):
+                for row in connection.execute(select(table).order_by(*table.primary_key)):
+                    digest.update(repr(tuple(row)).encode())
+        return digest.hexdigest()
 
     def summary(self) -> Summary:
         """Counts, best latencies and errors of the whole database."""

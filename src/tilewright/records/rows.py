@@ -317,7 +317,6 @@ class ReuseRow:
 
 
 CARRIED = "carried"  # a program of another workload as it is
-PROGRAM_KINDS = ("tuned", "measured", CARRIED, "default")
 
 
 def program_kind(origin: str | None) -> str:

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import hashlib
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tilewright.artifact import Array, Artifact, BufferSpec, aligned
+from tilewright.artifact import Array, Artifact, BufferSpec, aligned, numpy_dtype
 from tilewright.runtime.buffers import address, aligned_empty
 from tilewright.runtime.parameters import Parameter, as_array, check_names
 
@@ -58,6 +59,15 @@ class Constants:
         """The same, where those that `pool` has already are its."""
         return Constants(self.specs, tuple(map(pool.shared, self.arrays)))
 
+    @staticmethod
+    def within(block: Array, specs: tuple[BufferSpec, ...], starts: Sequence[int]) -> Constants:
+        """Those that begin at `starts` of a block of bytes."""
+        arrays = []
+        for spec, start in zip(specs, starts, strict=True):
+            array = block[start : start + spec.bytes].view(numpy_dtype(spec.dtype))
+            arrays.append(array.reshape(spec.shape))
+        return Constants(specs, tuple(arrays))
+
 
 def placed(specs: tuple[BufferSpec, ...], arrays: Sequence[Array]) -> Constants:
     """Packed constants copied to one block, in the order of their first use."""
@@ -94,6 +104,30 @@ def shared_offsets(several: Sequence[Constants]) -> tuple[tuple[tuple[int, ...],
 def _places(constants: Constants) -> list[tuple[int, int]]:
     """Address and bytes of each array."""
     return list(zip(constants.addresses, (s.bytes for s in constants.specs), strict=True))
+
+
+def placed_arrays(
+    several: Sequence[Constants], starts: Sequence[Sequence[int]]
+) -> list[tuple[int, Array]]:
+    """The constants of several functions and where they begin; those that are shared, once."""
+    pairs = zip(several, starts, strict=True)
+    placed = {at: x for c, places in pairs for at, x in zip(places, c.arrays, strict=True)}
+    return list(placed.items())
+
+
+def write_arrays(path: Path, pairs: Iterable[tuple[int, Array]], size: int) -> None:
+    """Write arrays to a file of `size` bytes, by where they begin."""
+    with path.open("wb") as file:
+        for start, array in pairs:
+            file.seek(start)
+            array.tofile(file)
+        file.truncate(size)
+
+
+def packed_each(artifact: Artifact, given: Mapping[str, Array]) -> Iterator[Array]:
+    """The packed constants of `artifact`, one after another."""
+    for packing in artifact.packings:
+        yield packing.apply(given[packing.source.name])
 
 
 def pack(

@@ -14,7 +14,7 @@ from tilewright.artifact import Artifact
 from tilewright.build.library.source import HERE, Description, header_text, source_text
 from tilewright.errors import BuildError, InputError, TargetError
 from tilewright.files import replacing
-from tilewright.runtime.constants import Constants, shared_offsets
+from tilewright.runtime.constants import Constants, placed_arrays, shared_offsets, write_arrays
 from tilewright.runtime.host import host_architecture
 from tilewright.runtime.library import FORMAT, SEAL, SECTION, UNSEALED, refuse_library, seal
 from tilewright.runtime.native import SOURCE
@@ -84,7 +84,8 @@ def save(
         with replacing(path) as part:
             folder = part.parent
             _write_sources(folder, description, target)
-            _write_constants(folder / "constants.bin", [p.constants for p in programs], starts)
+            arrays = placed_arrays([p.constants for p in programs], starts)
+            write_arrays(folder / "constants.bin", arrays, size)
             objects = _write_objects(folder, linked)
             _link(command, folder, path.name, objects, linked)
             seal(part)
@@ -149,17 +150,6 @@ def _write_sources(folder: Path, d: Description, target: CpuTarget) -> None:
     (folder / "data.s").write_text(DATA_S.format(section=section, description=SECTION))
     (folder / "exports").write_text(EXPORTS.format(name=d.name))
     (folder / "description.json").write_text(json.dumps(about))
-
-
-def _write_constants(
-    path: Path, several: Sequence[Constants], starts: Sequence[Sequence[int]]
-) -> None:
-    pairs = zip(several, starts, strict=True)
-    placed = {at: x for c, places in pairs for at, x in zip(places, c.arrays, strict=True)}
-    with path.open("wb") as file:
-        for start, array in placed.items():  # those that programs share are written once
-            file.seek(start)
-            array.tofile(file)
 
 
 def _write_objects(folder: Path, linked: Sequence[Artifact]) -> list[str]:

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import log2, prod
 
+from tilewright.arguments import MODES
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.records.rows import RECORDED
 from tilewright.search.reuse.family import Nest, Operator, comparable, ratios
@@ -27,7 +28,7 @@ from tilewright.space.derivation import Rule
 from tilewright.space.space import Sketch, Space
 from tilewright.target import Target
 
-RANKED, WHOLE = MODES = ("ranked", "all")
+RANKED, WHOLE = MODES
 NEAREST = {RANKED: 64, WHOLE: 4}  # sources that a task is given to choose from
 SAMPLES = 4  # programs that a source may be best in; the paper has 10
 NEARER = 1e-3  # programs that an octave counts, where two edges cost the same

@@ -1,0 +1,81 @@
+"""From a partition and its kernels to a network.
+
+net = linked(partition(graph), kernels, target)      kernels: task key → Artifact
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from tilewright.artifact import ALIGNMENT, Array, Artifact, BufferSpec, Launch, aligned
+from tilewright.build import compile_ir
+from tilewright.graph.partition import Partition
+from tilewright.network.entry import entry_ir
+from tilewright.network.executor import Network
+from tilewright.network.launches import launches_of
+from tilewright.network.linker import Linker
+from tilewright.runtime.buffers import return_freed
+from tilewright.runtime.constants import ConstantPool, Constants, pack
+from tilewright.target import CpuTarget, Target
+
+
+def linked(
+    partition: Partition,
+    kernels: Mapping[str, Artifact],
+    target: Target,
+    pool: ConstantPool | None = None,
+) -> Network:
+    """The network, its constants packed. Those of networks made with one `pool` are stored once
+    where they are equal. Raises what `unpacked` raises.
+    """
+    network, weights = unpacked(partition, kernels, target)
+    return_freed()  # by import and compilation, whose peaks shall not add to the packed weights
+    network.constants = pack(network.artifact, weights, pool)
+    return network
+
+
+def unpacked(
+    partition: Partition, kernels: Mapping[str, Artifact], target: Target
+) -> tuple[Network, dict[str, Array]]:
+    """The network without its constants, and these as they are, by name. `kernels` has an artifact
+    for every task, with different entry names.
+
+    Raises BuildError when a kernel is missing or does not fit.
+    """
+    linker = Linker(partition, kernels, target)
+    artifact, arena = link(linker), linker.plan.arena
+    calls, none = len(partition.subgraphs), Constants((), ())
+    network = Network(partition.graph.name, artifact, linker.parts, none, arena, calls, target)
+    weights = {c.spec.name: c.value.constant for c in linker.constants}
+    return network, {n: w for n, w in weights.items() if w is not None}
+
+
+def link(linker: Linker) -> Artifact:
+    """The artifact whose object code, or whose launches, call the kernels."""
+    graph = linker.partition.graph
+    name = "net_" + re.sub(r"\W", "_", graph.name)
+    workspace = linker.plan.arena_bytes
+    steps, code = linker.steps(), b""
+    own = max((k.scratch_bytes for k in linker.parts), default=0)
+    status = aligned(workspace + own, ALIGNMENT) if linker.refusals else None
+    launches: tuple[Launch, ...] = ()
+    if isinstance(linker.target, CpuTarget):
+        ir = entry_ir(name, linker.buffer_count, linker.actions, workspace, status)
+        code = compile_ir(ir, linker.target)
+    else:
+        launches, steps = launches_of(linker.actions, steps, linker.parts, workspace)
+    outputs = zip(graph.output_names, graph.outputs, strict=True)
+    return Artifact(
+        entry=name,
+        target=str(linker.target),
+        object_code=code,
+        inputs=tuple(BufferSpec(v.name, v.shape, v.dtype) for v in graph.inputs),
+        constants=tuple(c.spec for c in linker.constants),
+        outputs=tuple(BufferSpec(n, v.shape, v.dtype) for n, v in outputs),
+        packings=tuple(c.packing for c in linker.constants),
+        scratch_bytes=workspace + own if status is None else status + ALIGNMENT,
+        steps=steps,
+        launches=launches,
+        refusals=tuple(linker.refusals),
+    )
