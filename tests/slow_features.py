@@ -227,7 +227,7 @@ class Slow:
         body = self.state[self.store.tensor.name].compute.body
         element = body.body if isinstance(body, Reduce) else body
         for e, floats in ((self.store.value, True), (element, False)):
-            for name in map(operation, walk(e)):
+            for name in map(operation, occurrences(e)):
                 if name and name.startswith("float") == floats:
                     counts[name] = counts.get(name, 0) + 1
         if self.store.reduce is not None:
@@ -316,6 +316,13 @@ class Slow:
             high = min(low + 1, len(curve) - 1)
             found[f"intensity_{k}"] = curve[low] + (curve[high] - curve[low]) * (x - low)
         return found
+
+
+def occurrences(e: Expr) -> Iterator[Expr]:
+    """All nodes, each as often as it stands in the expression."""
+    yield e
+    for c in children(e):
+        yield from occurrences(c)
 
 
 def operation(e: Expr) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tilewright.errors import ExprError, ScheduleError
+from tilewright.expr import tensors
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Expr, Tensor, Var, children, select
 from tilewright.expr.tensors import compute, placeholder
@@ -88,14 +89,16 @@ def test_inlining_stops_before_an_expression_is_too_deep() -> None:
             state.apply(ComputeInline(name))
 
 
-def test_an_element_that_cannot_be_written_out_is_refused() -> None:
+def test_an_element_of_too_many_operations_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tensors, "GREATEST_BODY", 100)
     x = placeholder((4,), name="x")
 
-    def body(i: Expr) -> Expr:
+    def body(i: Expr, times: int) -> Expr:
         e: Expr = x[i]
-        for _ in range(40):
-            e = e + e
+        for n in range(times):
+            e = e + e * float(n)
         return e
 
-    with pytest.raises(ExprError, match="y: an element has more than 262144 operations"):
-        compute((4,), body)
+    compute((4,), lambda i: body(i, 30))
+    with pytest.raises(ExprError, match="y: an element has more than 100 operations"):
+        compute((4,), lambda i: body(i, 40))

@@ -9,14 +9,26 @@ forms are equal values and can be dictionary keys.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from math import gcd
 from typing import TypeAlias
 
-from tilewright.expr.dtypes import INT64
+from tilewright.expr.dtypes import BOOL, INT64
 from tilewright.expr.intervals import Interval, may_wrap
-from tilewright.expr.nodes import Binary, Call, Const, Expr, Var, as_expr, free_vars, holds_data
+from tilewright.expr.nodes import (
+    Binary,
+    Call,
+    Const,
+    Expr,
+    PerNode,
+    Read,
+    Var,
+    as_expr,
+    children,
+    free_vars,
+    holds_data,
+)
 
 Terms: TypeAlias = tuple[tuple[str, int], ...]
 
@@ -120,38 +132,48 @@ def _is_positive(e: Expr) -> bool:
     return isinstance(e, Const) and e.value > 0
 
 
+def _recurs(e: Expr) -> bool:
+    """Whether an operation stands in several places of a value, or makes an index of data. What
+    indices alone decide is no part of it.
+    """
+    seen: set[int] = set()
+    stack = [e]
+    while stack:
+        x = stack.pop()
+        if isinstance(x, Const | Var) or (x.dtype in (INT64, BOOL) and not holds_data(x)):
+            continue
+        if x.dtype == INT64 or (id(x) in seen and not isinstance(x, Read)):
+            return True
+        if id(x) not in seen:
+            seen.add(id(x))
+            stack.extend(children(x))
+    return False
+
+
 class Linearizer:
     """Turns index expressions into linear forms, naming what is not linear.
 
     `opaque` maps each such name to its expression, `inside` to the loop variables within it.
+
+        of(e)           the linear form of an int64 expression
+        condition(e)    a comparison of integers as a form that is `>= 0` where it holds, None for
+                        other conditions                               i < 7   ->   6 - i
+        free(e)         loop variables of an expression
+        recurs(e)       whether parts of a value may be asked for again and again
+
+    All are remembered for each node.
     """
 
     def __init__(self) -> None:
         self.opaque: dict[str, Expr] = {}
         self.inside: dict[str, frozenset[str]] = {}
         self._names: dict[Expr, str] = {}
-        self._conditions: dict[int, tuple[Expr, Linear | None]] = {}
-        self._free: dict[int, tuple[Expr, tuple[str, ...]]] = {}
+        self.free = PerNode(lambda e, _: tuple(sorted(free_vars(e))))
+        self.recurs = PerNode(lambda e, _: _recurs(e))
+        self.condition = PerNode(self._condition)
+        self.of = PerNode(self._of)
 
-    def free(self, e: Expr) -> tuple[str, ...]:
-        """Loop variables of an expression. Remembered for each node."""
-        hit = self._free.get(id(e))
-        if hit is None:
-            hit = self._free[id(e)] = (e, tuple(sorted(free_vars(e))))
-        return hit[1]
-
-    def condition(self, e: Expr) -> Linear | None:
-        """A comparison of integers as a form that is `>= 0` where it holds; None for other
-        conditions. Remembered for each node.
-
-        i < 7   ->   6 - i
-        """
-        hit = self._conditions.get(id(e))
-        if hit is None:
-            hit = self._conditions[id(e)] = (e, self._condition(e))
-        return hit[1]
-
-    def _condition(self, e: Expr) -> Linear | None:
+    def _condition(self, e: Expr, _: Callable[[Expr], Linear | None]) -> Linear | None:
         if not isinstance(e, Binary) or e.a.dtype.name != "int64":
             return None
         a, b = e.a, e.b
@@ -168,8 +190,7 @@ class Linearizer:
                 return self.of(a).plus(self.of(b), -1)
         return None
 
-    def of(self, e: Expr) -> Linear:
-        """The linear form of an int64 expression."""
+    def _of(self, e: Expr, _: Callable[[Expr], Linear]) -> Linear:
         match e:
             case Const(value, _):
                 return Linear(int(value))

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from tilewright.errors import BuildError
 from tilewright.expr.dtypes import BOOL
 from tilewright.expr.intervals import Interval
-from tilewright.expr.nodes import Binary, Const, Expr, Read, Tensor, substitute, transform, walk
+from tilewright.expr.nodes import Binary, Const, Expr, Read, Tensor, substitute, walk, with_reads
 from tilewright.nest.nodes import (
     EMPTY,
     Alloc,
@@ -101,14 +101,7 @@ def redirected(node: Node, access: Redirection) -> Node:
 
 def redirected_value(e: Expr, access: Redirection) -> Expr:
     """The expression with other reads."""
-
-    def leaf(x: Expr) -> Expr | None:
-        if not isinstance(x, Read):
-            return None
-        indices = tuple(redirected_value(i, access) for i in x.indices)
-        return Read(*access(x.tensor, indices))
-
-    return transform(e, leaf)
+    return with_reads(e, lambda tensor, indices: Read(*access(tensor, indices)))
 
 
 def within(ranges: dict[str, Interval], node: For) -> dict[str, Interval]:

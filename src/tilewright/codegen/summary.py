@@ -108,14 +108,18 @@ def _of_store(node: Store) -> NestSummary:
     return NestSummary(written, written, touched.vars, touched.ops, frozenset(), False, frozenset())
 
 
-def reads_under(e: Expr, conditional: bool = False) -> Iterator[tuple[Read, bool]]:
+def reads_under(e: Expr) -> Iterator[tuple[Read, bool]]:
     """All reads in an expression, each with whether a Select may skip it."""
-    if isinstance(e, Read):
-        yield e, conditional
-    if isinstance(e, Select):
-        yield from reads_under(e.cond, conditional)
-        yield from reads_under(e.a, True)
-        yield from reads_under(e.b, True)
-        return
-    for c in children(e):
-        yield from reads_under(c, conditional)
+    seen: set[tuple[int, bool]] = set()
+    stack = [(e, False)]
+    while stack:
+        x, conditional = stack.pop()
+        if (id(x), conditional) in seen or (id(x), False) in seen:
+            continue
+        seen.add((id(x), conditional))
+        if isinstance(x, Read):
+            yield x, conditional
+        below = [(c, conditional or isinstance(x, Select)) for c in children(x)]
+        if isinstance(x, Select):
+            below[0] = x.cond, conditional
+        stack.extend(reversed(below))

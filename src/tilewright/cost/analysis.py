@@ -32,19 +32,19 @@ Number: TypeAlias = NDArray[Any] | float
 @dataclass(frozen=True)
 class Compiled:
     """A statement, and those of its numbers that differ from candidate to candidate (`varying`,
-    equal ones once); dimensions that loops move alike are one object. Compiled statements of equal
-    `structure` may share tables, whatever their programs: what one calls a number stands at the
-    same place in all.
+    equal ones once, by their rows in the table of the program's values); dimensions that loops move
+    alike are one object. Compiled statements of equal `structure` may share tables, whatever their
+    programs: what one calls a number stands at the same place in all.
     """
 
     statement: Statement
-    varying: tuple[Extent, ...]
+    varying: Ints
     structure: Hashable
     _constants: tuple[int, ...]
     _numbers: dict[int, int]
 
     def values(self, table: Floats) -> Values:
-        """All its numbers from those of `varying`, `[v, n]`."""
+        """All its numbers from the rows that are `varying`, `[v, n]`."""
         return Values(self._numbers, [*self._constants, *table])
 
 
@@ -64,7 +64,6 @@ def compile_statements(producer: Producer) -> tuple[ColumnProgram, list[Compiled
 
 def _compiled(s: Statement, numbers: list[Extent], program: ColumnProgram) -> Compiled:
     known = [program.number(e) for e in numbers]
-    firsts = dict(reversed(list(zip(known, numbers, strict=True))))
     order = sorted(dict.fromkeys(known), key=lambda number: not number[1])  # constants first
     place = {number: i for i, number in enumerate(order)}
     constants = tuple(value for value, is_constant in order if is_constant)
@@ -76,7 +75,7 @@ def _compiled(s: Statement, numbers: list[Extent], program: ColumnProgram) -> Co
     accesses = [replace(a, dimensions=tuple(shared(d) for d in a.dimensions)) for a in s.accesses]
     return Compiled(
         replace(s, accesses=accesses),
-        tuple(firsts[number] for number in order[len(constants) :]),
+        np.array([number for number, _ in order[len(constants) :]], np.int64),
         (s.structure, constants, tuple(place[number] for number in known)),
         constants,
         {id(e): place[number] for e, number in zip(numbers, known, strict=True)},

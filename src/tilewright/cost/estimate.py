@@ -112,12 +112,13 @@ def compute_time(a: Analysis, target: CpuTarget, kept: Bools) -> Floats:
             if loop.kind is Kind.VECTOR:
                 stride = a.stride(b, i)
                 strided = (stride > 1) & a.live[i]
-                shuffled = strided & (stride <= SHUFFLED_STRIDE) & (b > 0)
-                whole = extent.astype(np.int64) & (extent.astype(np.int64) - 1) == 0
-                each = np.where(whole & _is_turned(a, b), TURNED_CYCLES, GATHER_CYCLES) * extent
-                each = np.where(shuffled, (stride - 1) * SHUFFLE_CYCLES * steps, each)
-                lane_cost += np.where(strided, each * loads[b], 0.0)
-                loads[b] *= np.where(shuffled, stride, 1)
+                if strided.any():
+                    shuffled = strided & (stride <= SHUFFLED_STRIDE) & (b > 0)
+                    whole = extent.astype(np.int64) & (extent.astype(np.int64) - 1) == 0
+                    each = np.where(whole & _is_turned(a, b), TURNED_CYCLES, GATHER_CYCLES) * extent
+                    each = np.where(shuffled, (stride - 1) * SHUFFLE_CYCLES * steps, each)
+                    lane_cost += np.where(strided, each * loads[b], 0.0)
+                    loads[b] *= np.where(shuffled, stride, 1)
                 contiguous = (stride == 1) & a.live[i]
                 split[b] = np.where(contiguous, _lines_of_vector(a, b, lanes), 1.0)
             loads[b] *= steps

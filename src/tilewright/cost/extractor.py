@@ -35,6 +35,7 @@ from tilewright.cost.features import COLUMNS, INDEX, PARTS, columns
 from tilewright.expr.evaluate import ColumnProgram
 
 BLOCK = 2048  # candidates analysed at once: their tables stay in a fast cache
+ESTIMATED_BLOCK = 8192  # the same without features, whose tables are few: most time goes into calls
 SAMPLES = 256  # random candidates a sketch, of which the least estimate is usual
 ESTIMATED = [INDEX[f"estimated_{part}"] for part in PARTS]
 Groups: TypeAlias = Sequence[tuple[Producer, Ints]]
@@ -111,14 +112,14 @@ class FeatureExtractor:
     def latency(self, population: Population) -> Floats:
         """Estimated seconds of every candidate, `[n]`."""
         out = np.zeros(len(population))
-        for start in range(0, len(population), BLOCK):
-            part = population[start : start + BLOCK]
+        for start in range(0, len(population), ESTIMATED_BLOCK):
+            part = population[start : start + ESTIMATED_BLOCK]
             groups = self.space.groups(part)
             seconds: dict[Which, Floats] = {}
             for analysis, members in self._analyses(part, groups):
                 total, _ = self._estimate(analysis)
                 seconds |= {which: total[at] for which, at in members.items()}
-            out[start : start + BLOCK] = self._sums(groups, seconds, len(part))
+            out[start : start + len(part)] = self._sums(groups, seconds, len(part))
         return out
 
     def analyses(self, population: Population) -> Iterator[tuple[Analysis, list[Places]]]:
@@ -154,12 +155,9 @@ class FeatureExtractor:
         alike: dict[Hashable, list[tuple[Which, Compiled, Ints]]] = {}
         for g, (sketch, at) in enumerate(groups):
             program, compiled = self.compiled(sketch)
-            values = program.run(sketch.environment(population.rows[at]))
+            table = program.run(sketch.environment(population.rows[at])).table(len(at))
             for k, c in enumerate(compiled):
-                table = np.empty((len(c.varying), len(at)), np.int64)
-                for row, e in zip(table, c.varying, strict=True):
-                    row[:] = values[e]
-                alike.setdefault(c.structure, []).append(((g, k), c, table))
+                alike.setdefault(c.structure, []).append(((g, k), c, table[c.varying]))
         for statements in alike.values():
             table = np.concatenate([t for *_, t in statements], axis=1)
             keys = np.random.default_rng(11).integers(1, 2**62, len(table)) * 2 + 1

@@ -170,19 +170,20 @@ def branches_on_position(compute: Compute) -> bool:
 
 
 def _tests_position(e: Expr) -> bool:
-    if isinstance(e, Read):
-        return False
-    return isinstance(e, Var) or any(_tests_position(c) for c in children(e))
+    outside = walk(e, lambda x: () if isinstance(x, Read) else children(x))
+    return any(isinstance(x, Var) for x in outside)
 
 
 def is_movement(e: Expr) -> bool:
     """Whether the value is an element of a tensor as it is, or a fill value."""
-    match e:
-        case Read():
-            return True
-        case Select(_, a, b):
-            return all(is_movement(x) or not (reads(x) or isinstance(x, Var)) for x in (a, b))
-    return False
+
+    def branches(x: Expr) -> tuple[Expr, ...]:
+        return (x.a, x.b) if isinstance(x, Select) and (x is e or reads(x)) else ()
+
+    return isinstance(e, Read | Select) and all(
+        isinstance(x, Read | Select) or not (reads(x) or isinstance(x, Var))
+        for x in walk(e, branches)
+    )
 
 
 def uses(stage: Tensor, read: Read) -> int:
@@ -277,12 +278,14 @@ def has_data_reuse(stage: Tensor) -> bool:
 
 def _advancing(index: Expr) -> frozenset[str]:
     """Variables that occur in an index outside of remainders."""
-    match index:
-        case Var(name, _):
-            return frozenset((name,))
-        case Binary("mod", _, Const()):
-            return frozenset()
-    return frozenset().union(*map(_advancing, children(index)))
+
+    def below(e: Expr) -> tuple[Expr, ...]:
+        match e:
+            case Binary("mod", _, Const()):
+                return ()
+        return children(e)
+
+    return frozenset(x.name for x in walk(index, below) if isinstance(x, Var))
 
 
 def fusible_consumer(dag: Consumers, stage: Tensor) -> tuple[Tensor, tuple[int, ...]] | None:

@@ -9,7 +9,7 @@ dtype followed by a cast, so that no schedule rounds partial sums).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 
@@ -23,6 +23,7 @@ from tilewright.expr.nodes import (
     Binary,
     Call,
     Expr,
+    PerNode,
     Read,
     Reduce,
     Select,
@@ -31,7 +32,7 @@ from tilewright.expr.nodes import (
     children,
     reads,
     substitute,
-    transform,
+    with_reads,
 )
 from tilewright.expr.reference import (
     PointEvaluator,
@@ -174,13 +175,12 @@ def divided(dag: ComputeDAG, at: Tensor) -> tuple[ComputeDAG, ComputeDAG] | None
 def inline_reads(body: Expr, stages: Mapping[str, Tensor]) -> Expr:
     """`body` with each read of one of these stages replaced by the stage's own expression."""
 
-    def leaf(x: Expr) -> Expr | None:
-        if not isinstance(x, Read) or x.tensor.name not in stages:
-            return None
-        indices = [inline_reads(i, stages) for i in x.indices]
-        return element(x.tensor.dtype, compute_of(stages[x.tensor.name]), indices)
+    def access(tensor: Tensor, indices: tuple[Expr, ...]) -> Expr:
+        if tensor.name not in stages:
+            return Read(tensor, indices)
+        return element(tensor.dtype, compute_of(stages[tensor.name]), indices)
 
-    return transform(body, leaf)
+    return with_reads(body, access)
 
 
 def element(storage: DType, source: Compute, indices: Sequence[Expr]) -> Expr:
@@ -208,18 +208,21 @@ def _terms(compute: Compute, body: Reduce) -> int:
     return nonzero_terms(replace(compute, body=inline_reads(body, inlined)))
 
 
-def _flops(e: Expr) -> int:
-    match e:
-        case Read():
-            return 0
-        case Select(cond, a, b):
-            return _flops(cond) + max(_flops(a), _flops(b))
-    own = 0
-    if isinstance(e, Call) or (isinstance(e, Binary) and e.op in ARITHMETIC):
-        own = 0 if e.dtype in (INT64, BOOL) else 1
-    if isinstance(e, Call) and e.fn == "fma":
-        own *= 2
-    return own + sum(_flops(c) for c in children(e))
+def _flops(body: Expr) -> int:
+    def found(e: Expr, count: Callable[[Expr], int]) -> int:
+        match e:
+            case Read():
+                return 0
+            case Select(cond, a, b):
+                return count(cond) + max(count(a), count(b))
+        own = 0
+        if isinstance(e, Call) or (isinstance(e, Binary) and e.op in ARITHMETIC):
+            own = 0 if e.dtype in (INT64, BOOL) else 1
+        if isinstance(e, Call) and e.fn == "fma":
+            own *= 2
+        return own + sum(map(count, children(e)))
+
+    return PerNode(found)(body)
 
 
 def _producers(stage: Tensor) -> tuple[Tensor, ...]:
@@ -283,12 +286,7 @@ def _unique(name: str, taken: set[str]) -> str:
 def _with_tensors(body: Expr, made: Mapping[int, Tensor]) -> Expr:
     """Reads redirected to the tensors that replace theirs."""
 
-    def leaf(x: Expr) -> Expr | None:
-        if not isinstance(x, Read):
-            return None
-        return Read(made[id(x.tensor)], tuple(_with_tensors(i, made) for i in x.indices))
-
-    return transform(body, leaf)
+    return with_reads(body, lambda tensor, indices: Read(made[id(tensor)], indices))
 
 
 def _split_accumulation(t: Tensor, taken: set[str]) -> tuple[list[Tensor], Tensor]:

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from typing import Any, TypeAlias
+from functools import partial, reduce
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from tilewright.expr.nodes import (
     Const,
     Expr,
     Extent,
+    PerNode,
     Read,
     Reduce,
     Select,
@@ -38,6 +39,8 @@ from tilewright.expr.nodes import (
 Array: TypeAlias = np.ndarray[Any, Any]
 Column: TypeAlias = Array | int
 Reader: TypeAlias = Callable[[Tensor, tuple[Array, ...]], Array]
+Checked: TypeAlias = tuple[Array, Array | None]
+"""Values, and where they come from a read out of range (None: nowhere)."""
 
 BINARY: dict[str, Callable[..., Any]] = {
     "add": np.add,
@@ -113,6 +116,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     "bitxor": np.bitwise_xor,
     "shl": _shift(np.left_shift),
     "shr": _shift(np.right_shift),
+    "sortable": _sortable,
     **{narrow: partial(np.asarray, dtype=DTYPES[narrow].numpy) for narrow in NARROWING},
 }
 
@@ -133,7 +137,7 @@ def evaluate(
     """
     reader = read if callable(read) else array_reader(read or {})
     with np.errstate(all="ignore"):
-        return np.asarray(_MaskedEvaluator(env, reader, float64).visit(e, None))
+        return np.asarray(_Evaluator(env, reader, float64).value(e))
 
 
 def array_reader(arrays: Mapping[str, Array]) -> Reader:
@@ -153,83 +157,102 @@ def working_dtype(kind: DType, float64: bool) -> np.dtype[np.generic]:
     return FLOAT64.numpy if float64 and kind.is_float else kind.compute.numpy
 
 
-class _MaskedEvaluator:
-    """Visits nodes under a mask (None: all positions count), remembering what was computed."""
+class _Evaluator:
+    """Values of nodes, each computed once. A read out of range gives an element that is in range,
+    and what it is `wrong` for is carried along: a select drops it with the branch not taken.
+    """
 
     def __init__(self, env: Mapping[str, Array | int], read: Reader, float64: bool) -> None:
         self.env = env
         self.read = read
         self.float64 = float64
-        self._memo: dict[tuple[int, int], tuple[Array | None, Array]] = {}
+        self.visit = PerNode(self._compute)
+        self._faults: list[tuple[str, int, int, Array, Array]] = []
 
-    def visit(self, e: Expr, mask: Array | None) -> Array:
-        key = (id(e), id(mask))
-        hit = self._memo.get(key)
-        if hit is None:
-            hit = self._memo[key] = (mask, self._compute(e, mask))
-        return hit[1]
+    def value(self, e: Expr) -> Array:
+        """Values of an expression. Raises ExprError where they depend on a read out of range."""
+        found, wrong = self.visit(e)
+        if wrong is not None and wrong.any():
+            self._fail(wrong)
+        return found
 
-    def _compute(self, e: Expr, mask: Array | None) -> Array:
+    def _fail(self, wrong: Array) -> NoReturn:
+        met = (outside & wrong for *_, outside in self._faults)
+        where, fault = next((m, f) for m, f in zip(met, self._faults, strict=True) if m.any())
+        name, d, extent, index, _ = fault
+        raise ExprError(
+            f"{name}: index {np.broadcast_to(index, where.shape)[where][0]} of dimension {d} is "
+            f"outside 0..{extent - 1}; guard the access with tw.select"
+        )
+
+    def _compute(self, e: Expr, _: Callable[[Expr], Checked]) -> Checked:
         match e:
             case Const(value, kind):
                 found = np.asarray(value, kind.compute.numpy)  # what the program holds
+                wrong: Array | None = None
             case Var(name, kind):
                 if name not in self.env:
                     raise ExprError(f"no value for variable {name}; given: {sorted(self.env)}")
-                return np.asarray(self.env[name], kind.numpy)
-            case Read(tensor, indices):
-                return self._element(tensor, indices, mask)
+                return np.asarray(self.env[name], kind.numpy), None
+            case Read():
+                return self._element(e)
             case Binary(op, a, b):
-                found = BINARY[op](self.visit(a, mask), self.visit(b, mask))
+                (x, wrong_x), (y, wrong_y) = self.visit(a), self.visit(b)
+                found, wrong = BINARY[op](x, y), _either(wrong_x, wrong_y)
             case Call("sortable", (x,)):  # of the very number, however exactly others are kept
-                found = _sortable(self._convert(self.visit(x, mask), x.dtype.numpy))
+                held, wrong = self.visit(x)
+                found = CALLS["sortable"](self._convert(held, x.dtype.numpy))
             case Call(fn, args):
-                found = CALLS[fn](*(self.visit(x, mask) for x in args))
+                values, faults = zip(*map(self.visit, args), strict=True)
+                found, wrong = CALLS[fn](*values), reduce(_either, faults)
             case Cast(_, x):
-                found = self.visit(x, mask)
+                found, wrong = self.visit(x)
             case Select(cond, a, b):
-                return self._select(cond, a, b, mask)
+                return self._select(cond, a, b)
             case Reduce():
                 raise ExprError("a reduction is evaluated by its ComputeDAG, not by evaluate()")
         target = working_dtype(e.dtype, self.float64)
-        return found if found.dtype == target else self._convert(found, target)
+        return (found if found.dtype == target else self._convert(found, target)), wrong
 
     def _convert(self, x: Array, target: np.dtype[np.generic]) -> Array:
         return np.not_equal(x, 0) if target == np.bool_ else np.asarray(x).astype(target)
 
-    def _select(self, cond: Expr, a: Expr, b: Expr, mask: Array | None) -> Array:
-        test = self.visit(cond, mask)
-        yes, no = test, ~test
-        if mask is not None:
-            yes, no = mask & yes, mask & no
-        if not no.any():
-            return self.visit(a, mask)
-        if not yes.any():
-            return self.visit(b, mask)
-        return np.where(test, self.visit(a, yes), self.visit(b, no))
+    def _select(self, cond: Expr, a: Expr, b: Expr) -> Checked:
+        test, wrong = self.visit(cond)
+        if test.all():
+            found, other = self.visit(a)
+            return found, _either(wrong, other)
+        if not test.any():
+            found, other = self.visit(b)
+            return found, _either(wrong, other)
+        (x, wrong_x), (y, wrong_y) = self.visit(a), self.visit(b)
+        taken = None if wrong_x is None else wrong_x & test
+        left = None if wrong_y is None else wrong_y & ~test
+        return np.where(test, x, y), _either(wrong, _either(taken, left))
 
-    def _element(self, tensor: Tensor, indices: tuple[Expr, ...], mask: Array | None) -> Array:
-        where = tuple(
-            self._in_range(tensor, d, self.visit(index, mask), mask)
-            for d, index in enumerate(indices)
-        )
-        return self._convert(self.read(tensor, where), working_dtype(tensor.dtype, self.float64))
+    def _element(self, e: Read) -> Checked:
+        where: list[Array] = []
+        wrong: Array | None = None
+        for d, index in enumerate(e.indices):
+            at, fault = self.visit(index)
+            extent = e.tensor.shape[d]
+            if not isinstance(extent, int):
+                raise ExprError(
+                    f"{e.tensor.name} has a symbolic extent; evaluate a concrete program"
+                )
+            wrong = _either(wrong, fault)
+            if at.size and (at.min() < 0 or at.max() >= extent):
+                outside = (at < 0) | (at >= extent)
+                self._faults.append((e.tensor.name, d, extent, at, outside))
+                wrong, at = _either(wrong, outside), np.clip(at, 0, extent - 1)
+            where.append(at)
+        found = self.read(e.tensor, tuple(where))
+        return self._convert(found, working_dtype(e.tensor.dtype, self.float64)), wrong
 
-    def _in_range(self, tensor: Tensor, d: int, index: Array, mask: Array | None) -> Array:
-        extent = tensor.shape[d]
-        if not isinstance(extent, int):
-            raise ExprError(f"{tensor.name} has a symbolic extent; evaluate a concrete program")
-        if index.size == 0 or (index.min() >= 0 and index.max() < extent):
-            return index
-        outside = (index < 0) | (index >= extent)
-        wrong = outside if mask is None else outside & mask
-        if wrong.any():
-            value = np.broadcast_to(index, wrong.shape)[wrong][0]
-            raise ExprError(
-                f"{tensor.name}: index {value} of dimension {d} is outside 0..{extent - 1}; "
-                "guard the access with tw.select"
-            )
-        return np.clip(index, 0, extent - 1)
+
+def _either(a: Array | None, b: Array | None) -> Array | None:
+    """Where one of two is wrong."""
+    return b if a is None else a if b is None else a | b
 
 
 class Values:
@@ -243,6 +266,13 @@ class Values:
 
     def __getitem__(self, e: Extent) -> Column:
         return e if isinstance(e, int) else self._columns[self._numbers[id(e)]]
+
+    def table(self, n: int) -> Array:
+        """All columns side by side, int64 `[columns, n]`."""
+        found = np.empty((len(self._columns), n), np.int64)
+        for row, column in zip(found, self._columns, strict=True):
+            row[:] = column
+        return found
 
 
 class ColumnProgram:

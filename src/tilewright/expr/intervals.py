@@ -9,7 +9,7 @@ occurs once; correlations between operands are not seen (`simplify` removes most
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -21,6 +21,7 @@ from tilewright.expr.nodes import (
     Cast,
     Const,
     Expr,
+    PerNode,
     Read,
     Reduce,
     Select,
@@ -224,21 +225,35 @@ def interval(e: Expr, env: Mapping[str, Interval] = NO_BOUNDS) -> Interval:
     Variables that `env` lacks are unbounded: sizes and indices, which never wrap. Other integers
     keep their dtype's range, and have all of it where they may wrap; floats are unbounded.
     """
-    match e:
-        case Const(value, dtype):
-            return UNBOUNDED if dtype.is_float else point(int(value))
-        case Var(name, dtype):
-            return env.get(name, UNBOUNDED if dtype == INT64 else of_dtype(dtype))
-        case Read() | Reduce():
-            return of_dtype(e.dtype)
-        case Select(cond, a, b):
-            return _select(interval(cond, env), a, b, env)
-        case Cast(to, x):
-            return of_dtype(to) if x.dtype.is_float else cast(interval(x, env), to)
-        case Binary(op, a, b):
-            return _binary(op, a, b, env)
-        case Call(fn, args):
-            return _call(fn, args, e.dtype, env)
+    return intervals(env)(e)
+
+
+def intervals(env: Mapping[str, Interval]) -> Callable[[Expr], Interval]:
+    """`interval` for many expressions, which share parts."""
+
+    def bounds(e: Expr, of: Callable[[Expr], Interval]) -> Interval:
+        match e:
+            case Const(value, dtype):
+                return UNBOUNDED if dtype.is_float else point(int(value))
+            case Var(name, dtype):
+                return env.get(name, UNBOUNDED if dtype == INT64 else of_dtype(dtype))
+            case Read() | Reduce():
+                return of_dtype(e.dtype)
+            case Select(cond, a, b):
+                known = of(cond).value
+                if known is not None:
+                    return of(a if known else b)
+                return of(a).union(of(b))
+            case Cast(to, x):
+                return of_dtype(to) if x.dtype.is_float else cast(of(x), to)
+            case Binary(op, a, b) if a.dtype.is_float:
+                return UNBOUNDED if op in ARITHMETIC else TRUTH
+            case Binary(op, a, b):
+                return _binary(op, of(a), of(b), a.dtype)
+            case Call(fn, args):
+                return _call(fn, of(args[0]), e.dtype)
+
+    return PerNode(bounds)
 
 
 def cast(a: Interval, to: DType) -> Interval:
@@ -254,17 +269,7 @@ def cast(a: Interval, to: DType) -> Interval:
     return a if (unbounded and to == INT64) or a.within(limits.lo, limits.hi) else limits
 
 
-def _select(cond: Interval, a: Expr, b: Expr, env: Mapping[str, Interval]) -> Interval:
-    if cond.value is not None:
-        return interval(a if cond.value else b, env)
-    return interval(a, env).union(interval(b, env))
-
-
-def _binary(op: str, a: Expr, b: Expr, env: Mapping[str, Interval]) -> Interval:
-    kind = a.dtype
-    if kind.is_float:
-        return UNBOUNDED if op in ARITHMETIC else TRUTH
-    x, y = interval(a, env), interval(b, env)
+def _binary(op: str, x: Interval, y: Interval, kind: DType) -> Interval:
     if op == "and":
         return minimum(x, y)
     if op == "or":
@@ -277,15 +282,13 @@ def _binary(op: str, a: Expr, b: Expr, env: Mapping[str, Interval]) -> Interval:
     return UNBOUNDED if wraps and (is_far(x) or is_far(y)) else found
 
 
-def _call(fn: str, args: tuple[Expr, ...], kind: DType, env: Mapping[str, Interval]) -> Interval:
+def _call(fn: str, x: Interval, kind: DType) -> Interval:
     if kind == BOOL:
         if fn != "not":
             return TRUTH
-        x = interval(args[0], env)
         return TRUTH if x.value is None else point(1 - x.value)
     if kind.is_float:
         return UNBOUNDED
-    x = interval(args[0], env)
     if fn == "neg":
         return cast(negate(x), kind)
     if fn == "abs":
@@ -300,11 +303,11 @@ def may_wrap(e: Expr) -> bool:
         isinstance(x, Const) and x.dtype == INT64 and abs(x.value) > FAR for x in walk(e)
     ):
         return False
-    env = {name: Interval(-LARGEST_INDEX, LARGEST_INDEX) for name in free_vars(e)}
+    of = intervals({name: Interval(-LARGEST_INDEX, LARGEST_INDEX) for name in free_vars(e)})
     limits = of_dtype(INT64)
     for x in walk(e):
         if isinstance(x, Binary) and x.dtype == INT64 and x.op in ("add", "sub", "mul"):
-            found = ARITHMETIC_BOUNDS[x.op](interval(x.a, env), interval(x.b, env))
+            found = ARITHMETIC_BOUNDS[x.op](of(x.a), of(x.b))
             if found.lo is None or found.hi is None or cast(found, INT64) == limits:
                 return True
     return False

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from tilewright.expr.access import is_movement
 from tilewright.expr.dag import ComputeDAG
-from tilewright.expr.nodes import Axis, Expr, Read, Tensor, free_vars, reads, transform
+from tilewright.expr.nodes import Axis, Expr, Read, Tensor, free_vars, reads, with_reads
 from tilewright.expr.reference import compute_of, static_shape
 from tilewright.expr.tensors import Compute
 
@@ -81,14 +81,13 @@ def _sorted(stage: Tensor, keys: list[int | None]) -> Order | None:
 
 
 def _reordered(stage: Tensor, orders: dict[str, Order], made: dict[str, Tensor]) -> Tensor:
-    def leaf(e: Expr) -> Expr | None:
-        if not isinstance(e, Read) or e.tensor.name not in made:
-            return None
-        indices = tuple(transform(e.indices[d], leaf) for d in orders[e.tensor.name])
-        return Read(made[e.tensor.name], indices)
+    def access(tensor: Tensor, indices: tuple[Expr, ...]) -> Expr:
+        if tensor.name not in made:
+            return Read(tensor, indices)
+        return Read(made[tensor.name], tuple(indices[d] for d in orders[tensor.name]))
 
     order, compute = orders[stage.name], compute_of(stage)
     axes = tuple(compute.axes[d] for d in order)
     shape = tuple(stage.shape[d] for d in order)
-    source: Compute = replace(compute, axes=axes, body=transform(compute.body, leaf))
+    source: Compute = replace(compute, axes=axes, body=with_reads(compute.body, access))
     return Tensor(stage.name, shape, stage.dtype, source)

@@ -4,7 +4,9 @@
         | Binary(op, a, b) | Call(fn, args) | Cast(dtype, x) | Select(cond, a, b)
         | Reduce(op, axes, body)                     (only as the whole body of a compute)
 
-Nodes are frozen values: equal structure means equal (`==`), so they can be dictionary keys.
+Nodes are frozen values: equal structure means equal (`==`), so they can be dictionary keys. An
+expression is a graph: a part that is used again is one object in all its places, and what works on
+expressions takes as long as these have different parts.
 `a < b`, `a + b`, `a // b`, `a & b` build nodes; equality of *values* is `a.eq(b)`. Index
 arithmetic is int64. `//` and `%` round towards minus infinity (as Python and ONNX `Mod` do).
 Integers wrap around, int64 too: indices never come near its ends, values read from tensors may.
@@ -19,7 +21,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import isfinite
-from typing import TYPE_CHECKING, Any, TypeAlias
+from operator import is_
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -29,6 +32,8 @@ from tilewright.expr.hashing import HashedOnce, hashed_once
 
 if TYPE_CHECKING:
     from tilewright.expr.tensors import Source
+
+T = TypeVar("T")
 
 ARITHMETIC = ("add", "sub", "mul", "div", "floordiv", "mod", "min", "max")
 COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
@@ -429,30 +434,129 @@ def children(e: Expr) -> tuple[Expr, ...]:
 def rebuild(e: Expr, parts: tuple[Expr, ...]) -> Expr:
     """The node `e` with its operands replaced by `parts` (smart constructors fold)."""
     match e:
-        case Const() | Var():
-            return e
-        case Read(tensor, _):
-            return Read(tensor, parts)
         case Binary(op, _, _):
             return binary(op, *parts)
         case Call(fn, _):
             return call(fn, *parts)
         case Cast(to, _):
             return cast(to, parts[0])
+    return relinked(e, parts)
+
+
+def relinked(e: Expr, parts: tuple[Expr, ...]) -> Expr:
+    """The very node `e` with `parts` for its operands; nothing is folded."""
+    match e:
+        case Const() | Var():
+            return e
+        case Read(tensor, _):
+            return Read(tensor, parts)
+        case Binary(op, _, _):
+            return Binary(op, *parts)
+        case Call(fn, _):
+            return Call(fn, parts)
+        case Cast(to, _):
+            return Cast(to, *parts)
         case Select():
             return Select(*parts)
         case Reduce(op, axes, _):
-            return Reduce(op, axes, parts[0])
+            return Reduce(op, axes, *parts)
+
+
+class PerNode(Generic[T]):
+    """A function of nodes that looks at each once, however often it stands in expressions: `of(e,
+    ask)` may ask for operands. What it gave is remembered, which keeps the nodes alive, too.
+
+        count = PerNode(lambda e, ask: 1 + sum(map(ask, children(e))))
+    """
+
+    __slots__ = ("_known", "_of")
+
+    def __init__(self, of: Callable[[Expr, Callable[[Expr], T]], T]) -> None:
+        self._of = of
+        self._known: dict[int, tuple[Expr, T]] = {}
+
+    def __call__(self, e: Expr) -> T:
+        hit = self._known.get(id(e))
+        if hit is None:
+            hit = self._known[id(e)] = e, self._of(e, self)
+        return hit[1]
+
+
+def _same(old: tuple[Expr, ...], new: tuple[Expr, ...]) -> bool:
+    return all(map(is_, old, new))
+
+
+def shared(e: Expr) -> Expr:
+    """`e` with equal parts as one object each, so that who visits every object once visits every
+    different part once.
+    """
+    made: dict[Any, Expr] = {}
+
+    def one(x: Expr, ask: Callable[[Expr], Expr]) -> Expr:
+        old = children(x)
+        new = tuple(map(ask, old))
+        key = (type(x), _label(x), *map(id, new))
+        if key not in made:
+            made[key] = x if _same(old, new) else relinked(x, new)
+        return made[key]
+
+    return PerNode(one)(e)
+
+
+def _label(e: Expr) -> Any:
+    """What tells a node from others of its type with the same operands. Tensors of one name and
+    shape may be computed in different ways.
+    """
+    match e:
+        case Const() | Var():
+            return e
+        case Read(tensor, _):
+            return id(tensor)
+        case Binary(op, _, _) | Call(op, _):
+            return op
+        case Cast(to, _):
+            return to
+        case Select():
+            return None
+        case Reduce(op, axes, _):
+            return op, axes
+
+
+def rewriting(leaf: Callable[[Expr, Callable[[Expr], Expr]], Expr | None]) -> PerNode[Expr]:
+    """Rewrites expressions bottom-up; where `leaf(node, rewrite)` returns an expression, that
+    replaces the node, which is not visited otherwise.
+    """
+
+    def rewritten(e: Expr, ask: Callable[[Expr], Expr]) -> Expr:
+        found = leaf(e, ask)
+        if found is not None:
+            return found
+        old = children(e)
+        new = tuple(map(ask, old))
+        return e if _same(old, new) else rebuild(e, new)
+
+    return PerNode(rewritten)
 
 
 def transform(e: Expr, leaf: Callable[[Expr], Expr | None]) -> Expr:
     """Rewrite bottom-up; where `leaf` returns an expression, that replaces the node unvisited."""
-    hit = leaf(e)
-    if hit is not None:
-        return hit
-    old = children(e)
-    new = tuple(transform(c, leaf) for c in old)
-    return e if all(a is b for a, b in zip(old, new, strict=True)) else rebuild(e, new)
+    return rewriting(lambda x, _: leaf(x))(e)
+
+
+def with_reads(e: Expr, access: Callable[[Tensor, tuple[Expr, ...]], Expr]) -> Expr:
+    """Every read replaced by what `access` makes of its tensor and of its indices, in which reads
+    are replaced already.
+    """
+
+    def leaf(x: Expr, rewrite: Callable[[Expr], Expr]) -> Expr | None:
+        if not isinstance(x, Read):
+            return None
+        found = access(x.tensor, tuple(map(rewrite, x.indices)))
+        if isinstance(found, Read) and found.tensor is x.tensor:
+            return x if _same(found.indices, x.indices) else found
+        return found
+
+    return rewriting(leaf)(e)
 
 
 def substitute(e: Expr, values: dict[str, Expr]) -> Expr:
@@ -462,18 +566,28 @@ def substitute(e: Expr, values: dict[str, Expr]) -> Expr:
     return transform(e, lambda x: values.get(x.name) if isinstance(x, Var) else None)
 
 
-def walk(e: Expr) -> Iterator[Expr]:
-    """All nodes, parents first."""
+def walk(e: Expr, below: Callable[[Expr], tuple[Expr, ...]] = children) -> Iterator[Expr]:
+    """All nodes, parents first; one that stands in several places once. `below` says which operands
+    of a node are visited.
+    """
+    seen: set[int] = set()
     stack = [e]
     while stack:
         x = stack.pop()
-        yield x
-        stack.extend(reversed(children(x)))
+        if id(x) not in seen:
+            seen.add(id(x))
+            yield x
+            stack.extend(reversed(below(x)))
 
 
 def reads(e: Expr) -> list[Read]:
-    """All tensor reads in `e`, in order, duplicates kept."""
-    return [x for x in walk(e) if isinstance(x, Read)]
+    """All tensor reads in `e`, in order; one that stands in several places once."""
+    try:
+        found: tuple[Read, ...] = e._reads
+    except AttributeError:
+        found = tuple(x for x in walk(e) if isinstance(x, Read))
+        object.__setattr__(e, "_reads", found)
+    return list(found)
 
 
 def free_vars(e: Expr) -> set[str]:

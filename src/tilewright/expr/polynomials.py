@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from math import gcd
 from typing import TypeAlias
 
@@ -36,16 +37,20 @@ from tilewright.expr.nodes import (
     Cast,
     Const,
     Expr,
+    PerNode,
     Read,
     Reduce,
     Select,
     Var,
+    children,
     free_vars,
 )
 
 Monomial: TypeAlias = tuple[int, ...]
 Poly: TypeAlias = dict[Monomial, int]
 ONE: Monomial = ()
+LONGEST_KEY = 1 << 12
+"""Characters of a text that orders expressions."""
 
 
 def constant(value: int) -> Poly:
@@ -127,6 +132,7 @@ class Atoms:
     def __init__(self, env: Mapping[str, Interval]) -> None:
         self.env = env
         self.may_wrap = False
+        self.key = sort_keys()
         self.table: list[Atom] = []
         self._number: dict[Hashable, int] = {}
         self._exprs: dict[Hashable, Expr] = {}
@@ -160,7 +166,7 @@ class Atoms:
             out = exprs[0]
             for e in exprs[1:]:
                 out = Binary(op, out, e)
-            key = f"~{op}({','.join(self.text(p) for p in args)})"
+            key = short(f"~{op}({','.join(self.text(p) for p in args)})")
             return Atom(out, key, bounds, self.names(*args), op, args, self.hold_data(*args))
 
         return {(self.number((op, *map(freeze, args)), make),): 1}
@@ -190,7 +196,7 @@ class Atoms:
     def opaque(self, e: Expr, bounds: Interval, data: bool) -> Atom:
         """What is known of an expression that no rule looks into."""
         self.may_wrap |= data
-        return Atom(e, f"~{sort_key(e)}", bounds, frozenset(free_vars(e)), "opaque", data=data)
+        return Atom(e, f"~{self.key(e)}", bounds, frozenset(free_vars(e)), "opaque", data=data)
 
     def _greatest(self, mono: Monomial) -> int | None:
         """The greatest magnitude of a product of atoms; None of indices that are not bounded."""
@@ -278,22 +284,41 @@ class Atoms:
         return out if k == 1 else Binary("mul", out, Const(k, INT64))
 
 
+def sort_keys() -> Callable[[Expr], str]:
+    """Texts that order expressions, by expression; equal ones have equal texts. What is part of
+    many others is looked at once.
+    """
+
+    def key(e: Expr, ask: Callable[[Expr], str]) -> str:
+        match e:
+            case Const(value, _):
+                return str(value)
+            case Var(name, _):
+                return name
+            case Read(tensor, _):
+                head, tail = f"{tensor.name}[", "]"
+            case Binary(op, _, _):
+                head, tail = f"{op}(", ")"
+            case Call(fn, _):
+                head, tail = f"{fn}(", ")"
+            case Cast(to, _):
+                head, tail = f"{to}(", ")"
+            case Select():
+                head, tail = "select(", ")"
+            case Reduce(op, axes, _):
+                head, tail = f"{op}({','.join(a.name for a in axes)};", ")"
+        return short(f"{head}{','.join(map(ask, children(e)))}{tail}")
+
+    return PerNode(key)
+
+
 def sort_key(e: Expr) -> str:
-    """A text that orders expressions; equal expressions have equal texts."""
-    match e:
-        case Const(value, _):
-            return str(value)
-        case Var(name, _):
-            return name
-        case Read(tensor, indices):
-            return f"{tensor.name}[{','.join(map(sort_key, indices))}]"
-        case Binary(op, a, b):
-            return f"{op}({sort_key(a)},{sort_key(b)})"
-        case Call(fn, args):
-            return f"{fn}({','.join(map(sort_key, args))})"
-        case Cast(to, x):
-            return f"{to}({sort_key(x)})"
-        case Select(c, a, b):
-            return f"select({sort_key(c)},{sort_key(a)},{sort_key(b)})"
-        case Reduce(op, axes, body):
-            return f"{op}({','.join(a.name for a in axes)};{sort_key(body)})"
+    """The text of one expression that orders it among others."""
+    return sort_keys()(e)
+
+
+def short(key: str) -> str:
+    """A text that stands for a long one: those of graphs would grow with every level."""
+    if len(key) <= LONGEST_KEY:
+        return key
+    return key[: LONGEST_KEY // 2] + sha256(key.encode()).hexdigest()

@@ -9,7 +9,9 @@ record's trace is replayed on the DAG it was stored with and its buffers are mat
 
 An expression is an int (int64 literal), a string (int64 variable) or a list: [op, a, b],
 ["call", fn, x...], ["cast", dtype, x], ["select", c, a, b], ["read", tensor number, i...],
-["reduce", op, [[axis, extent]...], body], ["const", dtype, value] or ["var", dtype, name].
+["reduce", op, [[axis, extent]...], body], ["const", dtype, value] or ["var", dtype, name]. Where
+parts are so often used again that it would be long, it is ["with", [part...], expression], in which
+["part", number] stands for one; parts may have those before them.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ import base64
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -34,16 +37,22 @@ from tilewright.expr.nodes import (
     Const,
     Expr,
     Extent,
+    PerNode,
     Read,
     Reduce,
     Select,
     Tensor,
     Var,
+    children,
+    shared,
+    walk,
 )
 from tilewright.expr.reference import compute_of, sizes
 from tilewright.expr.tensors import Compute, Placeholder, Table
 
 VERSION = 1
+LONGEST_BODY = 2048
+"""Nodes that are written out, each as often as it is used."""
 Json: TypeAlias = Any
 """What `json.loads` returns."""
 
@@ -124,7 +133,7 @@ class _Encoder:
                 entry["table"] = self.table(values)
             case Compute(axes, body, hints):
                 entry["axes"] = [a.name for a in axes]
-                entry["body"] = self.expr(body)
+                entry["body"] = self.body(body)
                 if hints:
                     entry["hints"] = [list(h) for h in hints]
         return entry
@@ -148,7 +157,28 @@ class _Encoder:
             return ["const", kind.name, repr(value)]
         return ["const", kind.name, value]
 
+    def body(self, body: Expr) -> Json:
+        size = PerNode[int](lambda e, ask: 1 + sum(map(ask, children(e))))
+        if size(body) <= LONGEST_BODY:
+            return self.expr(body)
+        body = shared(body)
+        uses = Counter(id(c) for e in walk(body) for c in children(e))
+        parts: list[Json] = []
+
+        def written(e: Expr, ask: Callable[[Expr], Json]) -> Json:
+            found = self._node(e, ask)
+            if uses[id(e)] < 2 or not children(e):
+                return found
+            parts.append(found)
+            return ["part", len(parts) - 1]
+
+        whole = PerNode(written)(body)
+        return ["with", parts, whole]
+
     def expr(self, e: Expr) -> Json:
+        return self._node(e, self.expr)
+
+    def _node(self, e: Expr, operand: Callable[[Expr], Json]) -> Json:
         match e:
             case Const(value, kind):
                 return self.literal(value, kind)
@@ -156,17 +186,17 @@ class _Encoder:
                 named = self.variable(name)
                 return named if kind == INT64 else ["var", kind.name, named]
             case Read(tensor, indices):
-                return ["read", self.numbers[tensor.name], *map(self.expr, indices)]
+                return ["read", self.numbers[tensor.name], *map(operand, indices)]
             case Binary(op, a, b):
-                return [op, self.expr(a), self.expr(b)]
+                return [op, operand(a), operand(b)]
             case Call(fn, args):
-                return ["call", fn, *map(self.expr, args)]
+                return ["call", fn, *map(operand, args)]
             case Cast(to, x):
-                return ["cast", to.name, self.expr(x)]
+                return ["cast", to.name, operand(x)]
             case Select(cond, a, b):
-                return ["select", self.expr(cond), self.expr(a), self.expr(b)]
+                return ["select", operand(cond), operand(a), operand(b)]
             case Reduce(op, axes, body):
-                return ["reduce", op, [self.axis(a) for a in axes], self.expr(body)]
+                return ["reduce", op, [self.axis(a) for a in axes], operand(body)]
 
 
 class _Anonymous(_Encoder):
@@ -219,7 +249,7 @@ def _decode_tensor(entry: Mapping[str, Json], tensors: Sequence[Tensor]) -> Tens
     else:
         axes = tuple(Axis(n, e) for n, e in zip(entry["axes"], shape, strict=True))
         hints = tuple((str(k), _hint(v)) for k, v in entry.get("hints", ()))
-        source = Compute(axes, _decode(entry["body"], tensors), hints)
+        source = Compute(axes, shared(_Decoder(tensors).expr(entry["body"])), hints)
     return Tensor(str(entry["name"]), shape, kind, source)
 
 
@@ -228,29 +258,45 @@ def _hint(value: Json) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def _decode(e: Json, tensors: Sequence[Tensor]) -> Expr:
-    match e:
-        case bool():
-            raise ExprError("a bare bool in the JSON of a DAG")
-        case int():
-            return Const(e, INT64)
-        case str():
-            return Var(e)
-        case ["const", kind, value]:
-            return Const(float(value) if isinstance(value, str) else value, dtype(kind))
-        case ["var", kind, name]:
-            return Var(name, dtype(kind))
-        case ["read", number, *indices]:
-            return Read(tensors[number], tuple(_decode(i, tensors) for i in indices))
-        case ["call", fn, *args]:
-            return Call(fn, tuple(_decode(x, tensors) for x in args))
-        case ["cast", to, x]:
-            return Cast(dtype(to), _decode(x, tensors))
-        case ["select", cond, a, b]:
-            return Select(*(_decode(x, tensors) for x in (cond, a, b)))
-        case ["reduce", op, axes, body]:
-            reduced = tuple(Axis(name, extent, reduce=True) for name, extent in axes)
-            return Reduce(op, reduced, _decode(body, tensors))
-        case [str() as op, a, b]:
-            return Binary(op, _decode(a, tensors), _decode(b, tensors))
-    raise ExprError(f"unknown expression in the JSON of a DAG: {e!r}")
+class _Decoder:
+    """Reads the expression of one tensor."""
+
+    def __init__(self, tensors: Sequence[Tensor]) -> None:
+        self.tensors = tensors
+        self.parts: list[Expr] = []
+
+    def expr(self, e: Json) -> Expr:
+        match e:
+            case bool():
+                raise ExprError("a bare bool in the JSON of a DAG")
+            case int():
+                return Const(e, INT64)
+            case str():
+                return Var(e)
+            case ["const", kind, value]:
+                return Const(float(value) if isinstance(value, str) else value, dtype(kind))
+            case ["var", kind, name]:
+                return Var(name, dtype(kind))
+            case ["read", number, *indices]:
+                return Read(self.tensors[number], self.exprs(indices))
+            case ["call", fn, *args]:
+                return Call(fn, self.exprs(args))
+            case ["cast", to, x]:
+                return Cast(dtype(to), self.expr(x))
+            case ["select", cond, a, b]:
+                return Select(*self.exprs((cond, a, b)))
+            case ["reduce", op, axes, body]:
+                reduced = tuple(Axis(name, extent, reduce=True) for name, extent in axes)
+                return Reduce(op, reduced, self.expr(body))
+            case ["part", int(number)]:
+                return self.parts[number]
+            case ["with", parts, body]:
+                for part in parts:
+                    self.parts.append(self.expr(part))
+                return self.expr(body)
+            case [str() as op, a, b]:
+                return Binary(op, *self.exprs((a, b)))
+        raise ExprError(f"unknown expression in the JSON of a DAG: {e!r}")
+
+    def exprs(self, parts: Sequence[Json]) -> tuple[Expr, ...]:
+        return tuple(map(self.expr, parts))

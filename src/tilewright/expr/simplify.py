@@ -14,6 +14,7 @@ exact, and only `x * 1.0`, `x / 1.0` and `-(-x)` are dropped. Divisors are taken
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from functools import lru_cache
 
 from tilewright.expr.division import Division
 from tilewright.expr.dtypes import BOOL, INT64
@@ -51,7 +52,6 @@ from tilewright.expr.polynomials import (
     constant,
     content,
     plus,
-    sort_key,
     times,
 )
 
@@ -66,7 +66,12 @@ LARGEST_PRODUCT = 64
 
 def simplify(e: Expr, env: Mapping[str, Interval] = NO_BOUNDS) -> Expr:
     """The canonical form of `e`; `env` bounds variables by name (others are unbounded)."""
-    return Simplifier(env).simplify(e)
+    return Simplifier(env).simplify(e) if env or holds_data(e) else _simplified(e)
+
+
+@lru_cache(maxsize=1 << 14)  # extents and places, of which a task's sketches have most in common
+def _simplified(e: Expr) -> Expr:
+    return Simplifier().simplify(e)
 
 
 def affine(
@@ -344,7 +349,7 @@ class Simplifier:
                     if bool(part.value) == decided:
                         return TRUE if decided else FALSE
                 elif part not in operands:
-                    operands[part] = sort_key(part)
+                    operands[part] = self.atoms.key(part)
         if not operands:
             return FALSE if decided else TRUE
         if len(operands) > 1 and any(self._negation(x) in operands for x in operands):

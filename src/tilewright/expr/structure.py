@@ -11,7 +11,7 @@ an axis of extent 1 is an axis like any other.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 from tilewright.expr.dtypes import INT64
@@ -21,6 +21,7 @@ from tilewright.expr.nodes import (
     Cast,
     Const,
     Expr,
+    PerNode,
     Read,
     Reduce,
     Select,
@@ -31,6 +32,7 @@ from tilewright.expr.nodes import (
     reads,
     transform,
 )
+from tilewright.expr.polynomials import LONGEST_KEY, short
 from tilewright.expr.tensors import Compute
 
 Structure: TypeAlias = tuple[Any, ...]
@@ -88,8 +90,10 @@ class _Structures:
         axes = (*compute.axes, *compute.reduce_axes)
         self.axes = {a.name: n for n, a in enumerate(axes)}
         self.operands = {t.name: n for n, t in enumerate(operands(compute))}
+        self.element = PerNode(self._element)
+        self.index = PerNode(self._index)
 
-    def element(self, e: Expr) -> Structure:
+    def _element(self, e: Expr, _: Callable[[Expr], Structure]) -> Structure:
         match e:
             case Read(tensor, indices):
                 return ("read", self.operands[tensor.name], *map(self.index, indices))
@@ -102,17 +106,20 @@ class _Structures:
         return self.operation(e)
 
     def operation(self, e: Expr) -> Structure:
-        parts = map(self.element, children(e))
         match e:
             case Binary(op, _, _) | Call(op, _):
-                return (op, *parts)
+                head: Structure = (op,)
             case Cast(to, _):
-                return ("cast", to.name, *parts)
+                head = ("cast", to.name)
             case Select():
-                return ("select", *parts)
-        return self.element(e)
+                head = ("select",)
+            case _:
+                return self.element(e)
+        whole = (*head, *map(self.element, children(e)))
+        text = repr(whole)  # of a graph it would grow with every level
+        return whole if len(text) <= LONGEST_KEY else (*head, short(text))
 
-    def index(self, e: Expr) -> Structure:
+    def _index(self, e: Expr, _: Callable[[Expr], Structure]) -> Structure:
         """The terms of an int64 expression, each once, in an order of their own."""
         return tuple(sorted(set(self.terms(e, 1)), key=repr))
 

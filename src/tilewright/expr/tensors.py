@@ -30,6 +30,7 @@ from tilewright.expr.nodes import (
     as_expr,
     cast,
     reads,
+    shared,
     walk,
 )
 
@@ -41,7 +42,7 @@ HINTS = {
 """What a user may tell the search about a compute (Ansor §4.2). Names with a dot are others': a
 sketch rule of one's own reads hints such as "mine.levels"."""
 GREATEST_BODY = 1 << 18
-"""Operations of one element, shared ones counted at each use: to what works on it, it is a tree."""
+"""Different operations of one element."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,9 +146,9 @@ def compute(
     body = as_expr(fn(*axes))
     if next(islice(walk(body), GREATEST_BODY, None), None) is not None:
         raise ExprError(
-            f"{name}: an element has more than {GREATEST_BODY} operations when all are written "
-            "out; make tensors of the parts that are used again"
+            f"{name}: an element has more than {GREATEST_BODY} operations; make tensors of parts"
         )
+    body = shared(body)
     storage = body.dtype if dtype is None else _dtype(dtype)
     body = _check_body(name, axes, body, storage)
     return Tensor(name, dims, storage, Compute(axes, body, _checked_hints(name, hints or {})))

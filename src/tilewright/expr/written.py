@@ -2,9 +2,10 @@
 
     v1 = v0 + v0;  v2 = v1 + v1;  …  v40 = v39 + v39       written out, v40 reads v0 2^40 times
 
-Expressions are trees to all that works on them, so their size is bounded before stages are put into
-each other. It is found without writing anything: a definition counts its operations, and for every
-variable how often it stands there and how deep.
+A stage is a graph, but written into others it has other indices in every place: its parts are new
+ones there. So the size is bounded before stages are put into each other, that of the tree. It is
+found without writing anything: a definition counts its operations, and for every variable how often
+it stands there and how deep.
 """
 
 from __future__ import annotations

@@ -29,10 +29,12 @@ from tilewright.expr.nodes import (
     Select,
     Var,
     as_expr,
+    children,
     const,
     reads,
     select,
     transform,
+    walk,
 )
 from tilewright.expr.reference import sizes
 from tilewright.expr.simplify import Simplifier
@@ -64,23 +66,25 @@ class Congruence:
 
 def zero_factors(e: Expr) -> Iterator[Select]:
     """Selects between a value and zero among the factors of a product, however converted."""
-    match e:
-        case Binary("mul", a, b):
-            yield from zero_factors(a)
-            yield from zero_factors(b)
-        case Cast(_, x):
-            yield from zero_factors(x)
-        case Select(_, _, Const(0, _)):
-            yield e
+
+    def factors(x: Expr) -> tuple[Expr, ...]:
+        return children(x) if isinstance(x, Cast) or _is(x, "mul") else ()
+
+    for x in walk(e, factors):
+        match x:
+            case Select(_, _, Const(0, _)):
+                yield x
 
 
 def conjuncts(condition: Expr) -> Iterator[Expr]:
     """The conditions that all have to hold."""
-    if isinstance(condition, Binary) and condition.op == "and":
-        yield from conjuncts(condition.a)
-        yield from conjuncts(condition.b)
-    elif not (isinstance(condition, Const) and condition.value):
-        yield condition
+    for x in walk(condition, lambda x: children(x) if _is(x, "and") else ()):
+        if not (_is(x, "and") or (isinstance(x, Const) and x.value)):
+            yield x
+
+
+def _is(e: Expr, op: str) -> bool:
+    return isinstance(e, Binary) and e.op == op
 
 
 def congruences(compute: Compute) -> list[Congruence]:

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from tilewright.errors import VerifyError
 from tilewright.expr.intervals import Interval
-from tilewright.expr.nodes import Const, Expr, Extent, Read, Tensor, as_expr, substitute, transform
+from tilewright.expr.nodes import Const, Expr, Extent, Read, Tensor, as_expr, substitute, with_reads
 from tilewright.expr.simplify import simplify
 from tilewright.nest.marks import Marks, marks
 from tilewright.nest.nodes import (
@@ -103,12 +103,8 @@ class _Binding:
         return inner if inner == EMPTY else If(cond, inner)
 
     def expr(self, e: Expr, ranges: Ranges) -> Expr:
-        def leaf(x: Expr) -> Expr | None:
-            if not isinstance(x, Read):
-                return None
-            return Read(self.tensor(x.tensor), tuple(transform(i, leaf) for i in x.indices))
-
-        return simplify(substitute(transform(e, leaf), self.values), dict(ranges))
+        placed = with_reads(e, lambda tensor, indices: Read(self.tensor(tensor), indices))
+        return simplify(substitute(placed, self.values), dict(ranges))
 
     def tensor(self, tensor: Tensor) -> Tensor:
         shape = tuple(self.number(e) for e in tensor.shape)

@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from tilewright.errors import ScheduleError
-from tilewright.expr.nodes import Const, Expr, Read, Select, binary, reads, transform
+from tilewright.expr.nodes import Const, Expr, Read, Select, Tensor, binary, reads, with_reads
 from tilewright.nest.nodes import Alloc, For, If, Instruction, Node, Seq, Store, mapped, seq
 
 Prologue: TypeAlias = Callable[..., Expr]
@@ -30,13 +30,12 @@ def fused(node: Node, prologues: Mapping[str, Prologue], epilogues: Mapping[str,
     ScheduleError where an instruction takes what is computed.
     """
 
-    def leaf(e: Expr) -> Expr | None:
-        if isinstance(e, Read) and e.tensor.name in prologues:
-            return prologues[e.tensor.name](*(transform(i, leaf) for i in e.indices))
-        return None
+    def access(tensor: Tensor, indices: tuple[Expr, ...]) -> Expr:
+        prologue = prologues.get(tensor.name)
+        return Read(tensor, indices) if prologue is None else prologue(*indices)
 
     def visit(n: Node) -> Node:
-        n = mapped(n, lambda e: transform(e, leaf))
+        n = mapped(n, lambda e: with_reads(e, access))
         match n:
             case Seq(body):
                 return seq(*map(visit, body))

@@ -8,7 +8,8 @@ counts on the expression of the math, before tiles enter its indices.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Sequence
+from typing import TypeAlias
 
 from tilewright.expr.dtypes import DType
 from tilewright.expr.nodes import (
@@ -18,14 +19,15 @@ from tilewright.expr.nodes import (
     Binary,
     Call,
     Expr,
+    PerNode,
     Read,
     Select,
+    Var,
     children,
-    free_vars,
-    reads,
 )
 from tilewright.nest.nodes import Operations
 
+Counts: TypeAlias = dict[tuple[str, str], int]
 OPERATIONS = ("mad", "addsub", "mul", "divmod", "cmp", "math", "other")
 
 
@@ -39,40 +41,50 @@ def operations(
     (without `axes` and reads): in a program it is a literal. Without, loops are in the indices
     already, and these do not count.
     """
-    counts: dict[tuple[str, str], int] = {}
-    for each in _found(value, reduce, dtype, None if axes is None else frozenset(axes)):
-        counts[each] = counts.get(each, 0) + 1
-    return tuple(sorted(counts.items()))
-
-
-def _found(
-    value: Expr, reduce: str | None, dtype: DType, axes: frozenset[str] | None
-) -> Iterator[tuple[str, str]]:
     kind = "float" if dtype.is_float else "int"
+    own: Counts = {}
+    parts: tuple[Expr, ...] = (value,)
     if reduce == "sum" and isinstance(value, Binary) and value.op == "mul":
-        yield kind, "mad"
-        yield from _of(value.a, axes)
-        yield from _of(value.b, axes)
-        return
-    if reduce is not None:
-        yield kind, {"sum": "addsub", "prod": "mul"}.get(reduce, "cmp")
-    yield from _of(value, axes)
+        own, parts = {(kind, "mad"): 1}, children(value)
+    elif reduce is not None:
+        own = {(kind, {"sum": "addsub", "prod": "mul"}.get(reduce, "cmp")): 1}
+    return tuple(sorted(_sum([own, *map(_counter(axes), parts)]).items()))
 
 
-def _of(e: Expr, axes: frozenset[str] | None) -> Iterator[tuple[str, str]]:
-    if axes is None and isinstance(e, Read):
-        return
-    if axes is not None and isinstance(e, Binary) and not reads(e) and not free_vars(e) & axes:
-        return
-    match e:
-        case Select():
-            yield "select", "select"
-        case Binary("and" | "or"):
-            yield "bool", "bool"
-        case Binary() | Call():
-            yield _class_of(e), _kind(e)
-    for part in children(e):
-        yield from _of(part, axes)
+def _counter(axes: Collection[str] | None) -> PerNode[Counts]:
+    """Counts the operations of expressions; what stands in several places counts in each."""
+    moving = frozenset(axes or ())
+    is_literal = PerNode[bool](
+        lambda e, ask: (
+            not isinstance(e, Read)
+            and not (isinstance(e, Var) and e.name in moving)
+            and all(map(ask, children(e)))
+        )
+    )
+
+    def found(e: Expr, ask: Callable[[Expr], Counts]) -> Counts:
+        if isinstance(e, Read) if axes is None else isinstance(e, Binary) and is_literal(e):
+            return {}
+        match e:
+            case Select():
+                own = {("select", "select"): 1}
+            case Binary("and" | "or"):
+                own = {("bool", "bool"): 1}
+            case Binary() | Call():
+                own = {(_class_of(e), _kind(e)): 1}
+            case _:
+                own = {}
+        return _sum([own, *map(ask, children(e))])
+
+    return PerNode(found)
+
+
+def _sum(parts: Sequence[Counts]) -> Counts:
+    total: Counts = {}
+    for part in parts:
+        for operation, count in part.items():
+            total[operation] = total.get(operation, 0) + count
+    return total
 
 
 def _class_of(e: Binary | Call) -> str:

@@ -43,6 +43,8 @@ UPDATES: dict[str, np.ufunc] = {
     "min": np.minimum,
 }
 Buffers: TypeAlias = Mapping[str, CheckedBuffer]
+Known: TypeAlias = dict[tuple[int, int], tuple[Lanes, Array]]
+"""Values of nodes in some lanes, by their ids."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +61,9 @@ class StatementPlace:
 
     def store(self, node: Store, lanes: Lanes, combined: tuple[Kind, ...] = ()) -> None:
         """`combined` are the thread dimensions whose threads reduce to one result."""
-        buffer, at = self.element(node.tensor, node.indices, lanes)
-        value = np.broadcast_to(self.value(node.value, lanes), (lanes.count,))
+        known: Known = {}
+        buffer, at = self.element(node.tensor, node.indices, lanes, known)
+        value = np.broadcast_to(self.value(node.value, lanes, known), (lanes.count,))
         self.writing(buffer, at, threads(lanes, combined))
         if node.reduce is None:
             buffer.data[at] = value.astype(buffer.data.dtype)
@@ -108,43 +111,52 @@ class StatementPlace:
                 self.fail(f"the bytes of {name} are in use by other threads: a barrier is missing")
             other.written.fill(False)
 
-    def value(self, e: Expr, lanes: Lanes) -> Array:
-        """Values of `e`: one a lane, or one for all of them."""
+    def value(self, e: Expr, lanes: Lanes, known: Known | None = None) -> Array:
+        """Values of `e`: one a lane, or one for all of them. `known` are those of parts that were
+        looked at before, while memory stayed the same.
+        """
+        known = {} if known is None else known
+        key = (id(e), id(lanes))
+        if key not in known:
+            known[key] = lanes, self._value(e, lanes, known)  # which keeps lanes, and their id
+        return known[key][1]
+
+    def _value(self, e: Expr, lanes: Lanes, known: Known) -> Array:
         match e:
             case Const(value, kind):
                 return np.asarray(value, kind.compute.numpy)
             case Var(name):
                 return lanes.get(name)
             case Read(tensor, indices):
-                return self.read(tensor, indices, lanes)
+                return self.read(tensor, indices, lanes, known)
             case Select(cond, a, b):
-                return self.choose(cond, a, b, lanes)
+                return self.choose(cond, a, b, lanes, known)
             case Binary(op, a, b):
-                found = BINARY[op](self.value(a, lanes), self.value(b, lanes))
+                found = BINARY[op](self.value(a, lanes, known), self.value(b, lanes, known))
             case Call(fn, args):
-                found = CALLS[fn](*(self.value(x, lanes) for x in args))
+                found = CALLS[fn](*(self.value(x, lanes, known) for x in args))
             case Cast(to, x):
-                found = self.value(x, lanes)
+                found = self.value(x, lanes, known)
                 if to.compute.numpy == np.bool_:
                     return np.not_equal(found, 0)
             case Reduce():
                 self.fail("a nest has loops and updates, not reductions in a value")
         return np.asarray(found).astype(e.dtype.compute.numpy, copy=False)
 
-    def choose(self, cond: Expr, a: Expr, b: Expr, lanes: Lanes) -> Array:
+    def choose(self, cond: Expr, a: Expr, b: Expr, lanes: Lanes, known: Known) -> Array:
         """A select; each branch is evaluated only in the lanes that take it."""
-        test = np.broadcast_to(self.value(cond, lanes), (lanes.count,))
+        test = np.broadcast_to(self.value(cond, lanes, known), (lanes.count,))
         if test.all():
-            return self.value(a, lanes)
+            return self.value(a, lanes, known)
         if not test.any():
-            return self.value(b, lanes)
+            return self.value(b, lanes, known)
         found = np.empty(lanes.count, a.dtype.compute.numpy)
-        found[test] = self.value(a, lanes.where(test))
-        found[~test] = self.value(b, lanes.where(~test))
+        found[test] = self.value(a, lanes.where(test), known)
+        found[~test] = self.value(b, lanes.where(~test), known)
         return found
 
-    def read(self, tensor: Tensor, indices: tuple[Expr, ...], lanes: Lanes) -> Array:
-        buffer, at = self.element(tensor, indices, lanes)
+    def read(self, tensor: Tensor, indices: tuple[Expr, ...], lanes: Lanes, known: Known) -> Array:
+        buffer, at = self.element(tensor, indices, lanes, known)
         self.reading(buffer, at, threads(lanes))
         found: Array = buffer.data[at].astype(tensor.dtype.compute.numpy, copy=False)
         return found
@@ -158,7 +170,11 @@ class StatementPlace:
             self.fail(f"{buffer.tensor.name} at {list(where)}{window} is read before it is written")
 
     def element(
-        self, tensor: Tensor, indices: tuple[Expr, ...], lanes: Lanes
+        self,
+        tensor: Tensor,
+        indices: tuple[Expr, ...],
+        lanes: Lanes,
+        known: Known | None = None,
     ) -> tuple[CheckedBuffer, Any]:
         """The buffer of `tensor` and the flat positions of the element in each lane."""
         buffer = self.buffers.get(tensor.name)
@@ -168,7 +184,7 @@ class StatementPlace:
             self.fail(f"{tensor.name} has {len(buffer.shape)} dimensions, {len(indices)} indices")
         flat: Array = lanes.get(buffer.slot) if buffer.slot else np.zeros(lanes.count, np.int64)
         for d, (index, extent) in enumerate(zip(indices, buffer.shape, strict=True)):
-            at = self.value(index, lanes)
+            at = self.value(index, lanes, known)
             local = at - lanes.get(buffer.offsets[d]) if buffer.offsets else at
             if local.min() < 0 or local.max() >= extent:
                 wrong = int(local.min()) if local.min() < 0 else int(local.max())

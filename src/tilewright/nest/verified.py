@@ -4,14 +4,14 @@
     check_access(tensor, indices, scope, head)      declared, of its rank, inside of its window
     check_value(e, scope, head)             the dtypes of an expression and all that it reads
 
-`head` is the text of the node.
+`head` is the text of the node, or what writes it where something is wrong.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import NoReturn
+from typing import NoReturn, TypeAlias
 
 from tilewright.errors import VerifyError
 from tilewright.expr.dtypes import BOOL, INT64
@@ -31,6 +31,8 @@ from tilewright.nest.nodes import (
     Scope,
 )
 from tilewright.nest.print import declaration, expr_text
+
+Head: TypeAlias = str | Callable[[], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +57,52 @@ class VerifiedScope:
     loops: tuple[str, ...]
     facts: Facts
 
-    def fail(self, node: str, problem: str) -> NoReturn:
+    def fail(self, head: Head, problem: str) -> NoReturn:
         place = f" inside loops {' > '.join(self.loops)}" if self.loops else ""
-        raise VerifyError(f"program {self.program}: {node.strip()}{place}: {problem}")
+        raise VerifyError(f"program {self.program}: {written(head)}{place}: {problem}")
+
+
+def written(head: Head) -> str:
+    """The text of a node."""
+    return (head if isinstance(head, str) else head()).strip()
+
+
+class Checked:
+    """What was looked at in one expression: each part once under the facts that are known there, or
+    under weaker ones before.
+    """
+
+    def __init__(self) -> None:
+        self._done: dict[tuple[int, int], Facts] = {}  # keeps facts alive: their ids name them
+        self._branches: dict[tuple[int, bool, int], Facts] = {}
+        self._around: dict[int, Facts] = {}
+
+    def is_new(self, e: Expr, facts: Facts) -> bool:
+        """Whether this is the first look at `e`, which is noted."""
+        known: Facts | None = facts
+        while known is not None:
+            if (id(e), id(known)) in self._done:
+                return False
+            known = self._around.get(id(known))
+        self._done[id(e), id(facts)] = facts
+        return True
+
+    def branch(self, cond: Expr, holds: bool, facts: Facts) -> Facts:
+        """What is known where a condition holds, or does not."""
+        key = (id(cond), holds, id(facts))
+        if key not in self._branches:
+            found = self._branches[key] = facts.assume(cond, holds)
+            if found is not facts:
+                self._around[id(found)] = facts
+        return self._branches[key]
 
 
 def check_access(
-    tensor: Tensor, indices: tuple[Expr, ...], scope: VerifiedScope, head: str
+    tensor: Tensor,
+    indices: tuple[Expr, ...],
+    scope: VerifiedScope,
+    head: Head,
+    done: Checked | None = None,
 ) -> None:
     storage = scope.storage.get(tensor.name)
     if storage is None:
@@ -72,12 +113,12 @@ def check_access(
     if len(indices) != tensor.rank:
         scope.fail(head, f"{tensor.name} has {tensor.rank} dimensions, {len(indices)} indices")
     for d, index in enumerate(indices):
-        check_index(index, scope, head)
+        check_index(index, scope, head, done)
         if not scope.symbolic:
             _inside(storage, d, index, scope, head)
 
 
-def _inside(storage: Storage, d: int, index: Expr, scope: VerifiedScope, head: str) -> None:
+def _inside(storage: Storage, d: int, index: Expr, scope: VerifiedScope, head: Head) -> None:
     extent = storage.tensor.shape[d]
     assert isinstance(extent, int)
     if scope.facts.impossible:
@@ -95,45 +136,51 @@ def _inside(storage: Storage, d: int, index: Expr, scope: VerifiedScope, head: s
         )
 
 
-def check_index(e: Expr, scope: VerifiedScope, head: str) -> None:
+def check_index(e: Expr, scope: VerifiedScope, head: Head, done: Checked | None = None) -> None:
     """Fail unless it is int64, and all that it reads is right."""
     if e.dtype != INT64:
         scope.fail(head, f"the index {expr_text(e)} is {e.dtype}, not int64")
-    check_value(e, scope, head)
+    check_value(e, scope, head, done)
 
 
-def check_condition(e: Expr, scope: VerifiedScope, head: str) -> None:
+def check_condition(e: Expr, scope: VerifiedScope, head: Head, done: Checked | None = None) -> None:
     """Fail unless it is bool, and all that it reads is right."""
     if e.dtype != BOOL:
         scope.fail(head, f"the condition {expr_text(e)} is {e.dtype}, not bool")
-    check_value(e, scope, head)
+    check_value(e, scope, head, done)
 
 
-def check_value(e: Expr, scope: VerifiedScope, head: str) -> None:
-    """Check an expression; a branch of a select sees its condition."""
+def check_value(e: Expr, scope: VerifiedScope, head: Head, done: Checked | None = None) -> None:
+    """Check an expression; a branch of a select sees its condition. `done` are the parts of a
+    larger one that were checked before.
+    """
+    done = Checked() if done is None else done
+    if not done.is_new(e, scope.facts):
+        return
     match e:
         case Var(name) if name not in scope.loops and not scope.symbolic:
             scope.fail(head, f"{name} is not a loop around it")
         case Read(tensor, indices):
-            check_access(tensor, indices, scope, head)
+            check_access(tensor, indices, scope, head, done)
             return
         case Reduce():
             scope.fail(head, "a nest has loops and updates, not reductions in a value")
         case Select(cond, a, b):
-            check_condition(cond, scope, head)
+            check_condition(cond, scope, head, done)
             _same_dtype((a, b), scope, head)
-            check_value(a, replace(scope, facts=scope.facts.assume(cond)), head)
-            check_value(b, replace(scope, facts=scope.facts.assume(cond, holds=False)), head)
+            for branch, holds in ((a, True), (b, False)):
+                facts = done.branch(cond, holds, scope.facts)
+                check_value(branch, replace(scope, facts=facts), head, done)
             return
         case Binary(_, a, b):
             _same_dtype((a, b), scope, head)
         case Call(_, args):
             _same_dtype(args, scope, head)
     for c in children(e):
-        check_value(c, scope, head)
+        check_value(c, scope, head, done)
 
 
-def _same_dtype(operands: tuple[Expr, ...], scope: VerifiedScope, head: str) -> None:
+def _same_dtype(operands: tuple[Expr, ...], scope: VerifiedScope, head: Head) -> None:
     if len({o.dtype for o in operands}) > 1:
         texts = ", ".join(f"{expr_text(o)}: {o.dtype}" for o in operands)
         scope.fail(head, f"operands of one operation have different dtypes: {texts}")

@@ -15,6 +15,7 @@ names the node and its loops.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from tilewright.expr.dtypes import INT64
 from tilewright.expr.nodes import (
@@ -48,12 +49,14 @@ from tilewright.nest.nodes import (
 from tilewright.nest.print import declaration, expr_text, extent_text, nest_text
 from tilewright.nest.swizzle import Swizzle
 from tilewright.nest.verified import (
+    Head,
     Storage,
     VerifiedScope,
     check_access,
     check_condition,
     check_index,
     check_value,
+    written,
 )
 from tilewright.nest.verify_instruction import check_instruction
 from tilewright.nest.workers import check_workers, kernels
@@ -128,8 +131,7 @@ def _node(node: Node, scope: VerifiedScope) -> None:
         case For():
             _loop(node, scope)
         case If(cond, body):
-            head = f"if {expr_text(cond)}"
-            check_condition(cond, scope, head)
+            check_condition(cond, scope, lambda: f"if {expr_text(cond)}")
             facts = scope.facts.assume(cond)
             _node(body, replace(scope, facts=facts))
         case Alloc():
@@ -167,13 +169,13 @@ def _loop(loop: For, scope: VerifiedScope) -> None:
     _node(loop.body, replace(scope, loops=(*scope.loops, loop.var.name), facts=facts))
 
 
-def _marks(node: For | Store, scope: VerifiedScope, head: str) -> None:
+def _marks(node: For | Store, scope: VerifiedScope, head: Head) -> None:
     """Known ones, on their kind of node, at a place and with a value that the table allows."""
     for name, value in node.marks:
         rule = MARKS.get(name)
         if rule is None or rule.node != type(node).__name__:
             scope.fail(head, f"it cannot be marked {name!r}")
-        _extent(value, scope, f"{head.strip()} ({name})", least=1)
+        _extent(value, scope, f"{written(head)} ({name})", least=1)
         if isinstance(node, Store):
             storage = scope.storage[node.tensor.name]
             problem = rule.refusal(node.tensor, storage.offset is None, value)
@@ -181,7 +183,7 @@ def _marks(node: For | Store, scope: VerifiedScope, head: str) -> None:
                 scope.fail(head, f"{name}: {problem}")
 
 
-def _extent(extent: Extent, scope: VerifiedScope, head: str, least: int) -> None:
+def _extent(extent: Extent, scope: VerifiedScope, head: Head, least: int) -> None:
     if isinstance(extent, int):
         if extent < least:
             scope.fail(head, f"{extent} is below {least}")
@@ -210,7 +212,7 @@ def _alloc(node: Alloc, scope: VerifiedScope) -> None:
 
 
 def _store(node: Store, scope: VerifiedScope) -> None:
-    head = nest_text(node)
+    head = partial(nest_text, node)
     check_access(node.tensor, node.indices, scope, head)
     if not scope.storage[node.tensor.name].writable:
         scope.fail(head, f"{node.tensor.name} is an input, a constant or a table")

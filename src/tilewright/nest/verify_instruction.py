@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from math import prod
 
 from tilewright.expr.dtypes import INT64
@@ -35,12 +36,18 @@ from tilewright.nest.nodes import (
 )
 from tilewright.nest.print import expr_text, nest_text
 from tilewright.nest.swizzle import PIECE_BYTES
-from tilewright.nest.verified import VerifiedScope, check_access, check_condition, check_index
+from tilewright.nest.verified import (
+    Head,
+    VerifiedScope,
+    check_access,
+    check_condition,
+    check_index,
+)
 
 
 def check_instruction(node: Instruction, scope: VerifiedScope) -> None:
     """Runs of elements inside of tensors where the instruction takes them, of its dtypes."""
-    head = nest_text(node)
+    head = partial(nest_text, node)
     rule = INSTRUCTIONS.get(node.name)
     if rule is None:
         scope.fail(head, f"no such instruction; known: {', '.join(INSTRUCTIONS)}")
@@ -76,7 +83,7 @@ def check_instruction(node: Instruction, scope: VerifiedScope) -> None:
     _tensors(node, rule, scope, head)
 
 
-def _tensors(node: Instruction, rule: InstructionRule, scope: VerifiedScope, head: str) -> None:
+def _tensors(node: Instruction, rule: InstructionRule, scope: VerifiedScope, head: Head) -> None:
     """Where an instruction's tensors lie, and their dtypes."""
     runs = [memory_of(_moved(e)) for e in accessed(node) if reads(e)]
     for tensor, where in zip(runs, rule.scopes, strict=False):
@@ -101,14 +108,14 @@ def _moved(e: Expr) -> Tensor:
     return read.tensor
 
 
-def _run(read: Read, size: int, scope: VerifiedScope, head: str) -> None:
+def _run(read: Read, size: int, scope: VerifiedScope, head: Head) -> None:
     """The first and the last of so many bytes from an element on."""
     last = read.indices[-1] + (size // read.tensor.dtype.bytes - 1)
     check_access(read.tensor, read.indices, scope, head)
     check_access(read.tensor, (*read.indices[:-1], last), scope, head)
 
 
-def _window(read: Read, window: Window, scope: VerifiedScope, head: str) -> None:
+def _window(read: Read, window: Window, scope: VerifiedScope, head: Head) -> None:
     """The first and the last element of a window."""
     steps = [0] * read.tensor.rank
     last = window.offsets()[-1, -1].tolist()
@@ -120,7 +127,7 @@ def _window(read: Read, window: Window, scope: VerifiedScope, head: str) -> None
     check_access(read.tensor, moved, scope, head)
 
 
-def _tile(read: Read, scope: VerifiedScope, head: str) -> None:
+def _tile(read: Read, scope: VerifiedScope, head: Head) -> None:
     """The place of a box: from the first element of its rows on, which have 128 bytes, swizzled."""
     *_, rows, columns = read.tensor.shape
     last = (as_expr(rows) - 1, as_expr(columns) - 1)
@@ -135,7 +142,7 @@ def _tile(read: Read, scope: VerifiedScope, head: str) -> None:
         )
 
 
-def _view(read: Read, scope: VerifiedScope, head: str) -> None:
+def _view(read: Read, scope: VerifiedScope, head: Head) -> None:
     """A view of a tensor's memory, all of it inside of that; a box may reach beyond the view."""
     view, shape = read.tensor.source, static_shape(read.tensor)
     if not isinstance(view, View) or len(shape) != BOX_RANK:

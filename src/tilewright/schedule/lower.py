@@ -35,7 +35,7 @@ from tilewright.expr.nodes import (
     reads,
     select,
     substitute,
-    transform,
+    with_reads,
 )
 from tilewright.expr.simplify import affine, simplify
 from tilewright.nest.barriers import with_barriers
@@ -266,14 +266,12 @@ class _Lowering:
         """A body with axes replaced by loops, reads redirected to their storage."""
         values = self.bounds[stage.name].values
 
-        def leaf(x: Expr) -> Expr | None:
-            if not isinstance(x, Read):
-                return None
-            if x.tensor.name in stage.packed:
-                return self.packed_read(stage, x)
-            return Read(self.storage(x.tensor), tuple(transform(i, leaf) for i in x.indices))
+        def access(tensor: Tensor, indices: tuple[Expr, ...]) -> Expr:
+            if tensor.name in stage.packed:
+                return self.packed_read(stage, Read(tensor, indices))
+            return Read(self.storage(tensor), indices)
 
-        return simplify(substitute(transform(e, leaf), values), self.ranges)
+        return simplify(substitute(with_reads(e, access), values), self.ranges)
 
     def guarded(self, stage: Stage, axes: tuple[Axis, ...], node: Node) -> Node:
         """`node` under the conditions that keep every axis inside its extent and its window, and

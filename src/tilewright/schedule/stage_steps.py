@@ -24,7 +24,7 @@ from tilewright.expr.nodes import (
     rebuild,
     select,
     substitute,
-    transform,
+    with_reads,
 )
 from tilewright.expr.tensors import Compute
 from tilewright.expr.written import DEEPEST_EXPRESSION, GREATEST_EXPRESSION, written
@@ -70,12 +70,10 @@ def outgrows(state: State, stage: Stage) -> bool:
 def inlined(e: Expr, tensor: Tensor, source: Compute) -> Expr:
     """`e` with every read of `tensor` replaced by its definition (converted as storage would)."""
 
-    def leaf(x: Expr) -> Expr | None:
-        if not (isinstance(x, Read) and x.tensor == tensor):
-            return None
-        return element(tensor.dtype, source, [inlined(i, tensor, source) for i in x.indices])
+    def access(read: Tensor, indices: tuple[Expr, ...]) -> Expr:
+        return element(tensor.dtype, source, indices) if read == tensor else Read(read, indices)
 
-    return transform(e, leaf)
+    return with_reads(e, access)
 
 
 def rewrite_body(stage: Stage, rewrite: Any) -> None:
@@ -89,12 +87,10 @@ def rewrite_body(stage: Stage, rewrite: Any) -> None:
 def redirect(stage: Stage, old: Tensor, new: Tensor) -> None:
     """Make the stage read `new` wherever it read `old`."""
 
-    def leaf(x: Expr) -> Expr | None:
-        if isinstance(x, Read) and x.tensor == old:
-            return Read(new, tuple(transform(i, leaf) for i in x.indices))
-        return None
+    def access(tensor: Tensor, indices: tuple[Expr, ...]) -> Expr:
+        return Read(new if tensor == old else tensor, indices)
 
-    rewrite_body(stage, lambda e: transform(e, leaf))
+    rewrite_body(stage, lambda e: with_reads(e, access))
 
 
 @dataclass(frozen=True, slots=True)

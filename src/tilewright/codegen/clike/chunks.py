@@ -130,7 +130,7 @@ class Chunks:
             args = (place.name, place.space, place.dtype, width, first)
             self.out.line(f"{self.write.dialect.vector_at(*args, constant=False)} = {vector};")
         else:
-            texts = [self.write.text(substitute(node.value, lane)) for lane in lanes]
+            texts = [self.value(substitute(node.value, lane)) for lane in lanes]
             if whole:
                 self.vector_types(place.dtype, width)
                 stored = (place.name, place.space, place.dtype, first, texts)
@@ -139,6 +139,17 @@ class Chunks:
                 for index, text in zip(each, texts, strict=True):
                     self.out.line(self.write.assignment(place, self.write.at(place, index), text))
         self.write.loaded.clear()
+
+    def value(self, e: Expr) -> str:
+        """The text of one element's value."""
+        with self.write.naming(e, self.variable):
+            return self.write.text(e)
+
+    def variable(self, kind: str, value: str) -> str:
+        """The name of a new variable that holds part of a value."""
+        name = self.names.new("part")
+        self.out.line(f"const {kind} {name} = {value};")
+        return name
 
     def vector_load(
         self, read: Read, place: Place, lanes: list[dict[str, Expr]], copied: bool

@@ -9,8 +9,11 @@ operands may be negative, `/` and `%` elsewhere. Helpers that a kernel uses are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from math import prod
 
 import numpy as np
@@ -26,11 +29,14 @@ from tilewright.expr.nodes import (
     Cast,
     Const,
     Expr,
+    PerNode,
     Read,
     Reduce,
     Select,
     Tensor,
     Var,
+    children,
+    walk,
 )
 from tilewright.nest.swizzle import Swizzle
 
@@ -43,6 +49,8 @@ INFIX = {
 OF_BOOLS = {"add": "or", "max": "or", "mul": "and", "min": "and"}
 SELECT, UNARY, ATOM = 0, 7, 8
 INT_MAX = 2**31 - 1
+LONGEST_VALUE = 512
+"""Operations that a statement may write out, each as often as it is used."""
 
 # Scalar helpers; T is the type, suffixed to the name.
 HELPERS = {
@@ -62,6 +70,11 @@ HELPER int tw_swizzled(int at, int unit, int shift, int mask) {
 def element_count(tensor: Tensor) -> int:
     """The product of a tensor's extents."""
     return prod(e for e in tensor.shape if isinstance(e, int))
+
+
+def _chosen(e: Expr) -> tuple[Expr, ...]:
+    """What of a node is made whatever a select chooses."""
+    return (e.cond,) if isinstance(e, Select) else children(e)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +101,64 @@ class Expressions:
     helpers: dict[str, str] = field(default_factory=dict)
     # Reads that a vector load brought already: (tensor, flat index) -> text.
     loaded: dict[tuple[str, Expr], str] = field(default_factory=dict)
+    # Parts of the statement that are variables.
+    parts: dict[Expr, str] = field(default_factory=dict)
+
+    @contextmanager
+    def naming(
+        self, value: Expr, variable: Callable[[str, str], str], certain: bool = True
+    ) -> Iterator[None]:
+        """Where a statement's value would be long, what it uses again is a variable while it is
+        written: `variable` declares one, of a type and a value, and gives its name.
+
+        Reads in the branches of a select may lie outside of their buffers, all of them where the
+        statement is not `certain`; what needs these is written in its place.
+        """
+        size = PerNode[int](lambda e, ask: 1 + sum(map(ask, children(e))))
+        if size(value) > LONGEST_VALUE:
+            self._name_parts(value, variable, certain)
+        yield
+        self.parts.clear()
+
+    def _name_parts(self, value: Expr, variable: Callable[[str, str], str], certain: bool) -> None:
+        """First what is made whatever a select chooses; then, where all is one that gives a plain
+        number else, what is made where its condition holds.
+        """
+        uses = Counter(id(c) for e in walk(value) for c in children(e))
+        made: set[int] = set()
+        tests: list[str] = []
+        while True:
+            if certain:
+                made |= {id(e) for e in walk(value, _chosen)}
+            name = PerNode(partial(self._name_part, uses, frozenset(made), variable, tests))
+            name(value)
+            if not (isinstance(value, Select) and certain and not children(value.b)):
+                return
+            tests.append(self.text(value.cond, 3))
+            value = value.a
+
+    def _name_part(
+        self,
+        uses: Mapping[int, int],
+        made: frozenset[int],
+        variable: Callable[[str, str], str],
+        tests: Sequence[str],
+        e: Expr,
+        ask: Callable[[Expr], bool],
+    ) -> bool:
+        """Whether all that `e` reads is `made` where the tests hold; if so, it gets a name where it
+        is used again.
+        """
+        if e in self.parts:
+            return True
+        operands = list(map(ask, children(e)))
+        safe = all(operands) and (id(e) in made or not isinstance(e, Read))
+        if safe and uses[id(e)] > 1 and children(e) and not isinstance(e, Read):
+            kind = self.type_of(e.dtype)
+            text = self.text(e, 1)
+            held = f"{' && '.join(tests)} ? {text} : ({kind})0" if tests else self.text(e)
+            self.parts[e] = variable(kind, held)
+        return safe
 
     def text(self, e: Expr, least: int = 0) -> str:
         """The expression; in parentheses where it binds less tightly than `least`."""
@@ -95,6 +166,8 @@ class Expressions:
         return text if level >= least else f"({text})"
 
     def _text(self, e: Expr) -> tuple[str, int]:
+        if self.parts and e in self.parts:
+            return self.parts[e], ATOM
         match e:
             case Const():
                 text = self.literal(e)

@@ -310,10 +310,11 @@ class _Writer:
         place = self.write.place(node.tensor.name)
         index = self.write.at(place, place.flat(node.indices))
         combined = tuple(kind for kind in team.combined(node) if kind in self.counts)
+        value = self.chunks.value(node.value)
         if combined:
-            self.combined(node, place, index, combined, self.write.text(node.value), "")
+            self.combined(node, place, index, combined, value, "")
             return
-        self.line(self.update(node, place, index, self.write.text(node.value)))
+        self.line(self.update(node, place, index, value))
 
     def predicated(self, node: If, team: Team) -> None:
         """A combined reduction: where the conditions do not hold, a thread adds nothing."""
@@ -328,7 +329,8 @@ class _Writer:
         place = self.write.place(inner.tensor.name)
         index = self.write.at(place, place.flat(inner.indices))
         neutral = combine.neutral(self.write, inner.reduce, inner.tensor.dtype.compute)
-        value = f"{test} ? {self.write.text(inner.value, 1)} : {neutral}"
+        with self.write.naming(inner.value, self.chunks.variable, certain=False):
+            value = f"{test} ? {self.write.text(inner.value, 1)} : {neutral}"
         if kinds:
             self.combined(inner, place, index, kinds, value, test)
             return

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tilewright.codegen.linear import Linear, Linearizer
-from tilewright.expr.nodes import Expr, Read, Select, Var, children
+from tilewright.expr.nodes import Expr, Read, Select, Var, children, walk
 from tilewright.expr.zero_terms import conjuncts
 from tilewright.nest.nodes import If, Node
 
@@ -52,14 +52,16 @@ def is_uniform(cond: Expr, var: str, width: int, forms: Linearizer) -> bool:
 
 def certain_reads(value: Expr) -> Iterator[Read]:
     """Reads that are made whatever is chosen: those in a branch may lie outside of the buffer."""
-    match value:
-        case Read():
-            yield value
-        case Select(cond, _, _):
-            yield from certain_reads(cond)
-        case _:
-            for c in children(value):
-                yield from certain_reads(c)
+
+    def below(e: Expr) -> tuple[Expr, ...]:
+        match e:
+            case Read():
+                return ()
+            case Select(cond, _, _):
+                return (cond,)
+        return children(e)
+
+    return (e for e in walk(value, below) if isinstance(e, Read))
 
 
 def _holds_together(cond: Expr, var: str, width: int, forms: Linearizer) -> bool:

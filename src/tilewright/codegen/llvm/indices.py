@@ -27,8 +27,9 @@ class Indexer:
     """Resolves index expressions under the bindings `env` of loop variables.
 
     `scalar` evaluates an expression that is not index arithmetic (a table read, a cast) to a
-    value; it is given by the evaluator of values. While `dry` (a scan looks ahead, some variables
-    are unbound), such expressions count as not linear.
+    value, for which `context` matters besides the bindings; they are given by the evaluator of
+    values, who also says how long forms are `known` (None: they are few, and not remembered). While
+    `dry` (a scan looks ahead, some variables are unbound), such expressions count as not linear.
     """
 
     def __init__(self, b: Builder, forms: Linearizer, env: dict[str, Linear]) -> None:
@@ -37,7 +38,9 @@ class Indexer:
         self.env = env
         self.dry = False
         self._decided: dict[object, bool | None] = {}
+        self.known: dict[object, Linear | None] | None = None
         self.scalar: Callable[[Expr], SsaValue]
+        self.context: Callable[[Expr], object]
 
     @property
     def ranges(self) -> Mapping[str, Interval]:
@@ -77,6 +80,14 @@ class Indexer:
 
     def of(self, e: Expr) -> Linear | None:
         """The linear form of an int64 expression; None where lanes break linearity."""
+        if self.known is None or isinstance(e, Const | Var):
+            return self._of(e)
+        key = (id(e), self.bindings(e), self.context(e))  # `forms.free` keeps the node
+        if key not in self.known:
+            self.known[key] = self._of(e)
+        return self.known[key]
+
+    def _of(self, e: Expr) -> Linear | None:
         match e:
             case Const(value, _):
                 return Linear(int(value))

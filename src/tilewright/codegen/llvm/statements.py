@@ -317,6 +317,7 @@ class Walker:
     def store(self, node: Store) -> None:
         """`tensor[indices] = value`, or a reduction step, in registers or in memory."""
         ev, name = self.ev, node.tensor.name
+        ev.statement(node.value)
         at = self.ix.resolve(ev.form(node, node.tensor, node.indices))
         if at is None:
             self.scatter(node)

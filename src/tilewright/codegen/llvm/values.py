@@ -8,7 +8,7 @@ so an operand shared by a row of a register tile is loaded and broadcast once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial, reduce
 from math import prod
@@ -28,6 +28,7 @@ from tilewright.codegen.llvm.arithmetic import (
     scaled_reciprocal,
 )
 from tilewright.codegen.llvm.builder import Builder
+from tilewright.codegen.llvm.exposure import Exposure, GuardLevel
 from tilewright.codegen.llvm.indices import LANE, Indexer
 from tilewright.codegen.llvm.machine import features as machine_features
 from tilewright.codegen.llvm.mathematics import MathLibrary
@@ -38,7 +39,7 @@ from tilewright.codegen.llvm.types import SsaValue, constant, iota
 from tilewright.errors import BuildError
 from tilewright.expr.access import is_step
 from tilewright.expr.dtypes import BOOL, FLOAT32, INT64
-from tilewright.expr.intervals import Interval
+from tilewright.expr.intervals import Interval, interval
 from tilewright.expr.nodes import (
     ARITHMETIC,
     COMPARISONS,
@@ -48,15 +49,19 @@ from tilewright.expr.nodes import (
     Cast,
     Const,
     Expr,
+    PerNode,
     Read,
     Select,
     Tensor,
     Var,
-    reads,
+    children,
 )
+from tilewright.expr.reference import static_shape
 from tilewright.expr.tensors import Table
 from tilewright.nest.nodes import For, Store
 from tilewright.target import CpuTarget
+
+UNGUARDED = GuardLevel(None, frozenset())
 
 
 class Evaluator:
@@ -76,9 +81,15 @@ class Evaluator:
         self.lanes: VectorLanes | None = None
         self.guard: SsaValue | None = None
         self.exact = False  # a step follows: one bit of an operand may decide its result
+        self.is_read = PerNode[bool](
+            lambda e, ask: isinstance(e, Read) or any(map(ask, children(e)))
+        )
+        self._values: dict[object, SsaValue] | None = None
+        self._exposure = Exposure(self._exists)
+        self._levels: tuple[GuardLevel, ...] = (UNGUARDED,)
         self._forms: dict[int, tuple[object, Linear]] = {}
         self._chunks: dict[int, tuple[For, list[tuple[int, VectorLanes]]]] = {}
-        ix.scalar = self.value
+        ix.scalar, ix.context = self.value, lambda e: self._allowed(e)[-1].guard
 
     # ---- lanes ------------------------------------------------------------------------------
 
@@ -122,7 +133,7 @@ class Evaluator:
         """The element that the first lane reads, and how many further each lane's is; None where
         that is not known here, or data decide.
         """
-        if any(map(reads, e.indices)):
+        if any(map(self.is_read, e.indices)):
             return None
         env, form = self.ix.env, self.form(e, e.tensor, e.indices)
         bound, first, apart = env[lanes.var], None, []
@@ -171,8 +182,59 @@ class Evaluator:
 
     # ---- expressions ------------------------------------------------------------------------
 
+    def statement(self, e: Expr) -> None:
+        """A statement begins, of which `e` is the value. Where parts of it stand in several places,
+        each is written once until the next begins.
+        """
+        recurs = self.forms.recurs(e)
+        self._values = {} if recurs else None
+        self.ix.known = {} if recurs else None
+        if recurs:
+            self._exposure = Exposure(self._exists)
+            self._levels = (GuardLevel(self.guard, self._exposure.certain(e)),)
+
     def value(self, e: Expr) -> SsaValue:
         """The value of an expression: one lane where it does not depend on the lanes."""
+        return self._value(e) if self._values is None else self._once(e, self._value)
+
+    def _once(self, e: Expr, make: Callable[[Expr], SsaValue]) -> SsaValue:
+        """A value that was made before in this statement, for equal bindings and under the same
+        guard, or a new one, under the weakest guard that all its reads allow.
+        """
+        if self._values is None or isinstance(e, Const | Var):
+            return make(e)
+        levels = self._allowed(e)
+        guard = levels[-1].guard
+        key = (id(e), self.ix.bindings(e), self.exact, guard)  # `forms.free` keeps the node
+        found = self._values.get(key)
+        if found is None:
+            before = self._levels, self.guard
+            self._levels, self.guard = levels, guard
+            found = self._values[key] = make(e)
+            self._levels, self.guard = before
+        return found
+
+    def _allowed(self, e: Expr) -> tuple[GuardLevel, ...]:
+        """The guards around `e` up to the first under which all its reads are made."""
+        exposed = self._exposure.exposed(e)
+        if not exposed:
+            return (UNGUARDED,)
+        for n, level in enumerate(self._levels):
+            if exposed <= level.certain:
+                return self._levels[: n + 1]
+        return self._levels
+
+    def _exists(self, e: Read) -> bool:
+        """Whether a read names an element whatever a guard says."""
+        buffer = self.buffers[e.tensor.name]
+        if not any(map(self.is_read, e.indices)):
+            at = self.ix.resolve(self.form(e, e.tensor, e.indices))
+            return at is not None and self.memory.emitter.in_bounds(buffer, at)
+        reach = zip(map(interval, e.indices), static_shape(e.tensor), strict=True)
+        whole = all(start == Linear(0) for start in buffer.offset)
+        return whole and all(i.within(0, extent - 1) for i, extent in reach)
+
+    def _value(self, e: Expr) -> SsaValue:
         if e.dtype == INT64 and not isinstance(e, Const):
             form = self._index_form(e)
             if form is not None:
@@ -182,9 +244,9 @@ class Evaluator:
                 return constant(number, dtype.compute)
             case Read():
                 return self.read(e, self.guard)
-            case Binary(op, a, b):
+            case Binary():
                 with self.exactly(is_step(e)):
-                    return self._binary(op, a, b)
+                    return self._binary(e)
             case Call(fn, args):
                 with self.exactly(is_step(e)):
                     return self._call(fn, args)
@@ -235,15 +297,15 @@ class Evaluator:
         x, y = self.matched(x, y)
         return arithmetic(self.b, self.m, op, x, y)
 
-    def _binary(self, op: str, a: Expr, b: Expr) -> SsaValue:
-        if op in COMPARISONS or op in LOGICAL:
-            return self.condition(Binary(op, a, b))
-        x, y = self.value(a), self.value(b)
+    def _binary(self, e: Binary) -> SsaValue:
+        if e.op in COMPARISONS or e.op in LOGICAL:
+            return self.condition(e)
+        x, y = self.value(e.a), self.value(e.b)
         common = x.lanes > 1 and y.lanes == 1 and y.dtype == FLOAT32
-        if op == "div" and common and not self.exact:
+        if e.op == "div" and common and not self.exact:
             f, reciprocal = scaled_reciprocal(self.b, self.m, y)
             return self.pair("mul", self.pair("mul", x, f), reciprocal)
-        return self.pair(op, x, y)
+        return self.pair(e.op, x, y)
 
     def condition(self, e: Expr) -> SsaValue:
         """A bool, decided here where the bounds of its indices allow it."""
@@ -252,15 +314,17 @@ class Evaluator:
             return constant(known, BOOL)
         if not isinstance(e, Binary):
             return self.value(e)
+        if self.is_read(e):
+            return self._once(e, self._undecided_condition)
         key = ("condition", id(e), self.ix.bindings(e))  # `forms.free` keeps the node
         found: SsaValue | None = self.b.recall(key)
         if found is None:
             found = self._undecided_condition(e)
-            if not reads(e):
-                self.b.remember(key, found, self.b.depth_of(found.text))
+            self.b.remember(key, found, self.b.depth_of(found.text))
         return found
 
-    def _undecided_condition(self, e: Binary) -> SsaValue:
+    def _undecided_condition(self, e: Expr) -> SsaValue:
+        assert isinstance(e, Binary)
         if e.op in COMPARISONS:
             return compare(self.b, e.op, *self.matched(self.value(e.a), self.value(e.b)))
         if e.op not in LOGICAL:
@@ -283,12 +347,15 @@ class Evaluator:
     # ---- conditions -------------------------------------------------------------------------
 
     @contextmanager
-    def guarded(self, cond: SsaValue) -> Iterator[None]:
-        """Reads inside happen only where `cond` holds too."""
-        before = self.guard
-        self.guard = cond if before is None else self._both(before, cond)
+    def guarded(self, cond: SsaValue, e: Expr | None = None) -> Iterator[None]:
+        """Reads inside, in a statement those of `e`, happen only where `cond` holds too."""
+        before = self.guard, self._levels
+        self.guard = cond if self.guard is None else self._both(self.guard, cond)
+        if self._values is not None and e is not None:
+            certain = self._levels[-1].certain | self._exposure.certain(e)
+            self._levels = (*self._levels, GuardLevel(self.guard, certain))
         yield
-        self.guard = before
+        self.guard, self._levels = before
 
     def _both(self, x: SsaValue, y: SsaValue) -> SsaValue:
         x, y = self.matched(x, y)
@@ -302,22 +369,30 @@ class Evaluator:
         a = self._branch(e.a, cond)
         if isinstance(e.a, Read) and _is_zero(e.b) and self._zeroed(e.a, cond):
             return a
-        b = self._branch(e.b, invert(self.b, cond)) if reads(e.b) else self.value(e.b)
+        b = self._branch(e.b, invert(self.b, cond)) if self._needs_guard(e.b) else self.value(e.b)
         a, b = self.matched(a, b)
         if cond.lanes > 1:
             cond, a, b = self.matched(cond, a, b)
         return choose(self.b, cond, a, b)
 
     def _branch(self, e: Expr, cond: SsaValue) -> SsaValue:
-        if not reads(e):
+        if not self._needs_guard(e):
             return self.value(e)
-        with self.guarded(cond):
+        with self.guarded(cond, e):
             return self.value(e)
+
+    def _needs_guard(self, e: Expr) -> bool:
+        """Whether a branch may read what is not read outside of it."""
+        if self._values is None:
+            return self.is_read(e)
+        return not self._exposure.exposed(e) <= self._levels[-1].certain
 
     def _zeroed(self, e: Read, cond: SsaValue) -> bool:
         """Whether a read under a condition gives zero where the condition fails: in each lane, so
         a scalar under a condition that differs between lanes does not.
         """
+        if not self._needs_guard(e):
+            return False
         at = self.ix.resolve(self.form(e, e.tensor, e.indices))
         if at is None:
             return cond.lanes == 1  # see `Memory.pick`
@@ -386,7 +461,7 @@ class Evaluator:
         if self._known(term)[0] == 0:
             return old
         cond = self.condition(e)
-        with self.guarded(cond):
+        with self.guarded(cond, term):
             new = self._multiply_add(old, term)
         zeroed = (isinstance(x, Read) and self._zeroed(x, cond) for x in _factors(term))
         if any(zeroed) if is_padding else all(zeroed):

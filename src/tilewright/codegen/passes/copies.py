@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from math import prod
 
-from tilewright.codegen.lanes import chunk_count, next_power
+from tilewright.codegen.lanes import next_power
+from tilewright.codegen.passes.size import CodeSize
 from tilewright.expr.nodes import free_vars
 from tilewright.nest.nodes import For, Kind, Node, Store, bodies
 
@@ -22,23 +23,23 @@ CHAINS = 8
 def accumulator_copies(node: Node, vector_bits: int) -> dict[str, int]:
     """Copies (a power of two) by the name of the reduced tensor; 1 is left out."""
     elements: dict[str, int] = {}
-    _visit(node, (), vector_bits, elements)
+    _visit(node, (), CodeSize(vector_bits), elements)
     copies = {name: next_power(-(-CHAINS // n)) for name, n in elements.items()}
     return {name: n for name, n in copies.items() if n > 1}
 
 
-def _visit(node: Node, tile: tuple[For, ...], bits: int, elements: dict[str, int]) -> None:
+def _visit(node: Node, tile: tuple[For, ...], code: CodeSize, elements: dict[str, int]) -> None:
     """`tile` are the written out loops inside the innermost running one."""
     if isinstance(node, Store) and node.reduce is not None:
         found = frozenset[str]().union(*(free_vars(i) for i in node.indices))
-        count = prod(_repeats(loop, bits) for loop in tile if loop.var.name in found)
+        count = prod(_repeats(loop, code) for loop in tile if loop.var.name in found)
         elements[node.tensor.name] = max(count, elements.get(node.tensor.name, 1))
     if isinstance(node, For):
         tile = (*tile, node) if node.kind in (Kind.UNROLLED, Kind.VECTOR) else ()
     for b in bodies(node):
-        _visit(b, tile, bits, elements)
+        _visit(b, tile, code, elements)
 
 
-def _repeats(loop: For, bits: int) -> int:
+def _repeats(loop: For, code: CodeSize) -> int:
     assert isinstance(loop.extent, int)
-    return chunk_count(loop, bits) if loop.kind is Kind.VECTOR else loop.extent
+    return code.vectors(loop) if loop.kind is Kind.VECTOR else loop.extent

@@ -9,7 +9,7 @@ equal indices in all branches.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from tilewright.codegen.linear import Linearizer
@@ -20,7 +20,7 @@ from tilewright.codegen.rewrite import (
     within,
 )
 from tilewright.expr.intervals import Interval
-from tilewright.expr.nodes import Const, Expr, Select, transform
+from tilewright.expr.nodes import Const, Expr, Select, rewriting
 from tilewright.expr.simplify import Simplifier
 from tilewright.expr.zero_terms import conjuncts
 from tilewright.nest.nodes import EMPTY, Alloc, For, If, Instruction, Node, Seq, Store, mapped
@@ -78,15 +78,15 @@ class _Simplify:
         """`e` without the selects that the narrower bounds decide."""
         rules = self.rules(narrow)
 
-        def leaf(x: Expr) -> Expr | None:
+        def leaf(x: Expr, rewrite: Callable[[Expr], Expr]) -> Expr | None:
             if not isinstance(x, Select):
                 return None
             test = rules.simplify(x.cond)
             if isinstance(test, Const):
-                return self.decided(x.a if test.value else x.b, narrow)
-            return Select(test, self.decided(x.a, narrow), self.decided(x.b, narrow))
+                return rewrite(x.a if test.value else x.b)
+            return Select(test, rewrite(x.a), rewrite(x.b))
 
-        return transform(e, leaf)
+        return rewriting(leaf)(e)
 
     def branch(
         self, cond: Expr, body: Node, ranges: dict[str, Interval], narrow: dict[str, Interval]

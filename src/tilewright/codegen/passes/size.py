@@ -42,17 +42,43 @@ class Budget:
 BUDGET = Budget()
 
 
+class CodeSize:
+    """How much nests become on vectors of so many bits. Each node is looked at once."""
+
+    def __init__(self, vector_bits: int) -> None:
+        self.vector_bits = vector_bits
+        self._statements: dict[int, tuple[Node, int]] = {}
+        self._vectors: dict[int, tuple[For, int]] = {}
+
+    def statements(self, node: Node) -> int:
+        """Statements written for a nest; a loop that runs counts its body once."""
+        hit = self._statements.get(id(node))
+        if hit is None:
+            hit = self._statements[id(node)] = node, self._count(node)
+        return hit[1]
+
+    def vectors(self, loop: For) -> int:
+        """Vectors that a vector loop takes."""
+        hit = self._vectors.get(id(loop))
+        if hit is None:
+            hit = self._vectors[id(loop)] = loop, chunk_count(loop, self.vector_bits)
+        return hit[1]
+
+    def _count(self, node: Node) -> int:
+        if isinstance(node, Store):
+            return 1
+        inner = sum(map(self.statements, bodies(node)))
+        if isinstance(node, For) and isinstance(node.extent, int):
+            if node.kind is Kind.UNROLLED:
+                return node.extent * inner
+            if node.kind is Kind.VECTOR:
+                return self.vectors(node) * inner
+        return inner
+
+
 def statement_count(node: Node, vector_bits: int) -> int:
-    """Statements written for a nest; a loop that runs counts its body once."""
-    if isinstance(node, Store):
-        return 1
-    inner = sum(statement_count(b, vector_bits) for b in bodies(node))
-    if isinstance(node, For) and isinstance(node.extent, int):
-        if node.kind is Kind.UNROLLED:
-            return node.extent * inner
-        if node.kind is Kind.VECTOR:
-            return chunk_count(node, vector_bits) * inner
-    return inner
+    """Statements written for one nest."""
+    return CodeSize(vector_bits).statements(node)
 
 
 def runs_loops(node: Node) -> bool:

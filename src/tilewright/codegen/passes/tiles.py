@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from math import prod
 
-from tilewright.codegen.lanes import chunk_count, widest_bits
-from tilewright.codegen.passes.size import BUDGET, runs_loops, statement_count
+from tilewright.codegen.lanes import widest_bits
+from tilewright.codegen.passes.size import BUDGET, CodeSize, runs_loops
 from tilewright.codegen.rewrite import rebuilt, substituted
 from tilewright.codegen.summary import Summaries
 from tilewright.errors import BuildError
@@ -47,9 +47,8 @@ class _Tiles:
         self.target = target
         self.bits = target.vector_bits
         self.summaries = Summaries()
-
-    def size(self, node: Node) -> int:
-        return statement_count(node, self.bits)
+        self.code = CodeSize(target.vector_bits)
+        self.size = self.code.statements
 
     # ---- allocations in registers -----------------------------------------------------------
 
@@ -92,7 +91,7 @@ class _Tiles:
     def repeats(self, loop: For) -> int:
         """Registers along one loop."""
         if loop.kind is Kind.VECTOR:
-            return chunk_count(loop, self.bits)
+            return self.code.vectors(loop)
         return iterations(loop)
 
     # ---- the pragma -------------------------------------------------------------------------
@@ -143,7 +142,7 @@ class _Tiles:
             if node.kind is Kind.UNROLLED:
                 around *= node.extent
             if node.kind is Kind.VECTOR:
-                count = chunk_count(node, self.bits)
+                count = self.code.vectors(node)
                 tile = 2 * self.target.vector_registers
                 if count > LONG_VECTOR and around * count > tile:
                     return self.cut(node, VECTORS)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tilewright.codegen.passes.size import BUDGET, runs_loops, statement_count
+from tilewright.codegen.passes.size import BUDGET, CodeSize, runs_loops
 from tilewright.codegen.passes.tiles import strip_mined
 from tilewright.codegen.rewrite import rebuilt
 from tilewright.nest.nodes import For, If, Kind, Node, Store, bodies, walk
@@ -24,8 +24,9 @@ FULL_TILE = 0.75
 
 def unrolled(node: Node, target: CpuTarget) -> Node:
     """The nest with small bodies of innermost running loops repeated 8, 4 or 2 times."""
-    total = sum(statement_count(loop.body, target.vector_bits) for loop in _candidates(node))
-    return _repeated(node, target, BUDGET.all_loops // max(1, total))
+    code = CodeSize(target.vector_bits)
+    total = sum(code.statements(loop.body) for loop in _candidates(node))
+    return _repeated(node, target, code, BUDGET.all_loops // max(1, total))
 
 
 def _candidates(node: Node) -> Iterator[For]:
@@ -34,15 +35,15 @@ def _candidates(node: Node) -> Iterator[For]:
     yield from (n for n in loops if not isinstance(n.body, If) and not runs_loops(n.body))
 
 
-def _repeated(node: Node, target: CpuTarget, most: int) -> Node:
+def _repeated(node: Node, target: CpuTarget, code: CodeSize, most: int) -> Node:
     if not runs_loops(node):
         return node
-    node = rebuilt(node, tuple(_repeated(b, target, most) for b in bodies(node)))
+    node = rebuilt(node, tuple(_repeated(b, target, code, most) for b in bodies(node)))
     if not isinstance(node, For) or node.kind is not Kind.SERIAL:
         return node
     if isinstance(node.body, If) or runs_loops(node.body) or not isinstance(node.extent, int):
         return node
-    size = statement_count(node.body, target.vector_bits)
+    size = code.statements(node.body)
     limit = BUDGET.reduction_loop if _reduces(node) else BUDGET.other_loop
     limit = min(limit // size, node.extent // 2, most)
     times = next((r for r in REPEATS if r <= limit), 1)

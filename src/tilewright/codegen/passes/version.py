@@ -15,13 +15,13 @@ kernel's loop runs, the tiles for which all conditions hold get a body without t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from tilewright.codegen.linear import Linear, Linearizer, Terms
 from tilewright.codegen.passes.cases import ConditionGroup, runs, split
 from tilewright.codegen.passes.guards import hoisted_guards
-from tilewright.codegen.passes.size import BUDGET, statement_count
+from tilewright.codegen.passes.size import BUDGET, CodeSize
 from tilewright.codegen.rewrite import (
     conjunction,
     guarded,
@@ -31,7 +31,7 @@ from tilewright.codegen.rewrite import (
 )
 from tilewright.expr.dtypes import BOOL
 from tilewright.expr.intervals import Interval
-from tilewright.expr.nodes import Const, Expr, Select, free_vars, transform, walk
+from tilewright.expr.nodes import Const, Expr, Select, free_vars, rewriting, walk
 from tilewright.expr.zero_terms import conjuncts
 from tilewright.nest.nodes import EMPTY, For, If, Kind, Node, Store, bodies, seq
 from tilewright.nest.nodes import walk as walk_nodes
@@ -45,14 +45,15 @@ NOTHING: Mapping[Terms, Interval] = {}
 
 def versioned(node: Node, vector_bits: int) -> Node:
     """The nest with separate versions for full and partial tiles and for padding."""
-    return _Versions(vector_bits, statement_count(node, vector_bits)).visit(node, {}, frozenset())
+    code = CodeSize(vector_bits)
+    return _Versions(code, code.statements(node)).visit(node, {}, frozenset())
 
 
 class _Versions:
-    def __init__(self, vector_bits: int, statements: int) -> None:
-        self.vector_bits = vector_bits
+    def __init__(self, code: CodeSize, statements: int) -> None:
+        self.code = code
         self.statements = statements
-        self.narrow = max(1, WIDE_VECTOR_BITS // vector_bits)
+        self.narrow = max(1, WIDE_VECTOR_BITS // code.vector_bits)
         self.forms = Linearizer()
 
     def visit(self, node: Node, ranges: dict[str, Interval], fresh: frozenset[str]) -> Node:
@@ -83,7 +84,7 @@ class _Versions:
         `done` are outer parts whose mixed conditions were looked at, `reach` is where outer parts
         lie in this case: a full tile of padded data needs no version for a border behind it.
         """
-        size = statement_count(body, self.vector_bits)
+        size = self.code.statements(body)
         for group in self.groups(body, ranges, fresh):
             if group.mixed and group.terms in done:
                 continue
@@ -163,27 +164,28 @@ class _Versions:
     ) -> Node:
         """`node` with the group's conditions as they are where its outer part is `t`."""
 
-        def leaf(e: Expr) -> Expr | None:
+        def leaf(e: Expr, rewrite: Callable[[Expr], Expr]) -> Expr | None:
             if isinstance(e, Select):
-                conds = [transform(c, leaf) for c in conjuncts(e.cond)]
+                conds = [rewrite(c) for c in conjuncts(e.cond)]
                 if FALSE in conds:
-                    return transform(e.b, leaf)
+                    return rewrite(e.b)
                 conds = [c for c in conds if c != TRUE]
-                taken = transform(e.a, leaf)
-                return Select(conjunction(conds), taken, transform(e.b, leaf)) if conds else taken
+                taken = rewrite(e.a)
+                return Select(conjunction(conds), taken, rewrite(e.b)) if conds else taken
             part = split(e, outer, inner, self.forms)
             # one whose truth may change within the case was not collected and stays
             if part is None or part not in group.conditions:
                 return None
             return part.settled(e, t, self.forms)
 
+        rewrite = rewriting(leaf)
         if isinstance(node, Store):
-            return replace(node, value=transform(node.value, leaf))
+            return replace(node, value=rewrite(node.value))
         if isinstance(node, For):
             inner = inner | {node.var.name: node}
         parts = tuple(self.settle(b, group, t, outer, inner) for b in bodies(node))
         if isinstance(node, If):
-            conds = [c for part in conjuncts(node.cond) for c in conjuncts(transform(part, leaf))]
+            conds = [c for part in conjuncts(node.cond) for c in conjuncts(rewrite(part))]
             return EMPTY if FALSE in conds else guarded(conds, parts[0])
         return rebuilt(node, parts)
 

@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from tilewright.codegen.linear import Linearizer
 from tilewright.codegen.passes.simplify import narrowed
-from tilewright.codegen.passes.size import BUDGET, statement_count
+from tilewright.codegen.passes.size import BUDGET, CodeSize
 from tilewright.codegen.rewrite import reads_memory, rebuilt, within
 from tilewright.expr.intervals import Interval
 from tilewright.expr.nodes import Binary, Cast, Const, Expr, Select, as_expr, free_vars
@@ -69,12 +69,12 @@ def with_zero_terms(node: Node, vector_bits: int) -> Node:
 
     Only where the updated elements exist without the condition: a guard stays a guard.
     """
-    return _Restored(vector_bits).visit(node, {}, {})
+    return _Restored(CodeSize(vector_bits)).visit(node, {}, {})
 
 
 class _Restored:
-    def __init__(self, vector_bits: int) -> None:
-        self.vector_bits = vector_bits
+    def __init__(self, code: CodeSize) -> None:
+        self.code = code
         self.forms = Linearizer()
 
     def visit(
@@ -103,7 +103,7 @@ class _Restored:
         for c in conjuncts(cond):
             inside = narrowed(c, inside, self.forms)
         inner = self.visit(body, inside, windows)
-        few = statement_count(inner, self.vector_bits) <= BUDGET.selects
+        few = self.code.statements(inner) <= BUDGET.selects
         if few and not reads_memory(cond) and _sums(inner) and self.exist(inner, ranges, windows):
             return _selected(inner, cond)
         return If(cond, inner)

@@ -54,10 +54,15 @@ def resample(
     return compute(at_axis(extents(x), d, outputs), body, name=name, dtype=x.dtype)
 
 
-def _taps(v: Expr, extent: int, mode: str) -> list[Tap]:
-    """What an output at position `v` of a dimension reads, of a kernel one or two elements wide."""
-    # No position further out reads anything else, and every one becomes an integer.
-    v = binary("min", binary("max", select(call("isnan", v), -3.0, v), -3.0), extent + 2.0)
+def _near(v: Expr, extent: int) -> Expr:
+    """A position that becomes an integer; none further out than these reads anything else."""
+    return binary("min", binary("max", select(call("isnan", v), -3.0, v), -3.0), extent + 2.0)
+
+
+def _taps(v: Expr, mode: str) -> list[Tap]:
+    """What an output at position `v` of a dimension, which is `_near`, reads, of a kernel one or
+    two elements wide.
+    """
     if mode == "nearest":
         return [(cast(INT64, call("round", v)), const(1, v.dtype))]
     low = call("floor", v)
@@ -100,7 +105,8 @@ def grid_sample(
     """`x` [n, c, *in] at the positions `grid` [n, *out, rank], whose last dimension runs backwards.
 
     -1 and 1 are the first and last elements' centres with `align_corners`, else their outer edges.
-    `mode` is "nearest", "linear" or "cubic"; `padding` is "zeros", "border" or "reflection".
+    `mode` is "nearest", "linear" or "cubic"; `padding` is "zeros", "border" or "reflection". The
+    positions are tensors of their own: all channels share them.
     """
     spatial = extents(x)[2:]
     rank = len(spatial)
@@ -119,13 +125,21 @@ def grid_sample(
             return binary("min", binary("max", v, 0.0), n - 1.0)
         return _reflected(v, *borders[d]) if padding == "reflection" else v
 
+    def positions(d: int) -> Tensor:
+        return compute(
+            extents(grid)[:-1],
+            lambda *index: _near(position(index, d), spatial[d]),
+            name=f"{name}_at{d}",
+            hints={"inline": False},
+        )
+
     def within(i: Expr, d: int) -> Expr:
         if padding == "reflection":
             i = cast(INT64, _reflected(cast(kind, i), *borders[d]))
         return clamped(i, spatial[d])
 
     def body(n: Any, c: Any, *out: Any) -> Expr:
-        taps = [_taps(position((n, *out), d), e, mode) for d, e in enumerate(spatial)]
+        taps = [_taps(t[(n, *out)], mode) for t in at]
 
         def term(chosen: Sequence[Tap]) -> Expr:
             value: Expr = x[(n, c, *(within(i, d) for d, (i, _) in enumerate(chosen)))]
@@ -135,6 +149,7 @@ def grid_sample(
 
         return reduce(operator.add, map(term, product(*taps)))
 
+    at = [positions(d) for d in range(rank)]
     shape = (*extents(x)[:2], *extents(grid)[1:-1])
     return compute(shape, body, name=name, dtype=x.dtype)
 
@@ -218,7 +233,8 @@ def deform_conv(
     """A 2-D convolution (w: [o, c / groups, kh, kw]) that reads between elements, 0 outside.
 
     Tap (p, q) of a window is moved by offsets[n, ((g·kh + p)·kw + q)·2 + {0, 1}, i, j] and weighed
-    by mask[n, (g·kh + p)·kw + q, i, j]; g is the channel's group of `offset_groups`.
+    by mask[n, (g·kh + p)·kw + q, i, j]; g is the channel's group of `offset_groups`. What the taps
+    read is a tensor of its own, from which all outputs are summed.
     """
     batch, channels, *spatial = extents(x)
     outputs, depth, *kernel = extents(w)
@@ -226,17 +242,16 @@ def deform_conv(
         raise ExprError(f"{name}: input {x.shape} and weights {w.shape} in {groups} groups")
     kind: DType = x.dtype.compute
     c, p, q = reduce_axis(depth, "rc"), reduce_axis(kernel[0], "rh"), reduce_axis(kernel[1], "rw")
+    image = extents(offsets)[2:]
 
-    def body(n: Any, o: Any, i: Any, j: Any) -> Any:
-        channel = (o // (outputs // groups)) * depth + c if groups > 1 else as_expr(c)
-        group = channel // (channels // offset_groups)
+    def sampled(n: Any, channel: Any, p: Any, q: Any, i: Any, j: Any) -> Expr:
+        group = as_expr(channel) // (channels // offset_groups)
         tap = (group * kernel[0] + p) * kernel[1] + q
         taps = []
         for d, (at, r) in enumerate(((i, p), (j, q))):
             base = cast(kind, at * stride[d] - padding[d][0] + r * dilation[d])
-            taps.append(
-                _taps(base + cast(kind, offsets[n, tap * 2 + d, i, j]), spatial[d], "linear")
-            )
+            moved = base + cast(kind, offsets[n, tap * 2 + d, i, j])
+            taps.append(_taps(_near(moved, spatial[d]), "linear"))
 
         def term(chosen: Sequence[Tap]) -> Expr:
             (a, u), (b, v) = chosen
@@ -244,7 +259,12 @@ def deform_conv(
             return select(_inside((a, b), spatial), value, const(0, kind)) * u * v
 
         total = reduce(operator.add, map(term, product(*taps)))
-        total = total if mask is None else total * cast(kind, mask[n, tap, i, j])
-        return sum_over(total * w[o, c, p, q], (c, p, q))
+        return total if mask is None else total * cast(kind, mask[n, tap, i, j])
 
-    return compute((batch, outputs, *extents(offsets)[2:]), body, name=name, dtype=x.dtype)
+    taken = compute((batch, channels, *kernel, *image), sampled, name=f"{name}_taps")
+
+    def body(n: Any, o: Any, i: Any, j: Any) -> Any:
+        channel = (o // (outputs // groups)) * depth + c if groups > 1 else as_expr(c)
+        return sum_over(taken[n, channel, p, q, i, j] * w[o, c, p, q], (c, p, q))
+
+    return compute((batch, outputs, *image), body, name=name, dtype=x.dtype)
