@@ -12,7 +12,7 @@ from __future__ import annotations
 import queue
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -28,6 +28,7 @@ from tilewright.text import harmless
 
 LOAD_TIMEOUT_S = 120.0
 DEFAULT_BUILD_TIMEOUT_S = 30.0
+KILL_AGAIN_S = 0.05  # what is killed between two requests starts anew for the next one
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,18 +64,21 @@ class BuilderPool:
         for worker in self.workers:
             self._idle.put(worker)
         self._threads = ThreadPoolExecutor(len(self.workers), "tilewright-builder")
+        self._futures: set[Future[Outcome]] = set()
 
     def build(self, requests: Sequence[bytes]) -> Iterator[tuple[int, Outcome]]:
         """Build all requests; (index, outcome) pairs in the order they finish."""
         futures: dict[Future[Outcome], int] = {
             self._threads.submit(self._build_one, request): i for i, request in enumerate(requests)
         }
+        self._futures |= futures.keys()
         try:
             for future in as_completed(futures):
                 yield futures[future], future.result()
         finally:
             for future in futures:
                 future.cancel()
+            self._futures = {f for f in self._futures if not f.done()}
 
     def _build_one(self, request: bytes) -> Outcome:
         worker = self._idle.get()
@@ -92,8 +96,10 @@ class BuilderPool:
     def close(self) -> None:
         """End the processes at once, whatever they are building."""
         self._threads.shutdown(wait=False, cancel_futures=True)
-        for worker in self.workers:
-            worker.kill()
+        while running := [f for f in self._futures if not f.done()]:
+            for worker in self.workers:
+                worker.kill()
+            wait(running, KILL_AGAIN_S)
         self._threads.shutdown(wait=True)
         for worker in self.workers:
             worker.close()
