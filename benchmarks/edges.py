@@ -139,6 +139,7 @@ class EdgeResults(Results):
             "kinds": {
                 kind: mean(e["ratio_best_peer"] for e in compared if e["kind"] == kind)
                 for kind in EDGES
+                if any(e["kind"] == kind for e in compared)
             },
             **{f"geomean_{peer}": mean(ratios(found, peer)) for peer in PEERS},
         }
