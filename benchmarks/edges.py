@@ -55,7 +55,7 @@ KIND_OF = {
 }
 QUICK = (
     "permuted-0-2-3-1-64x56x56-b1,depthwise-3-2-144x56x56-b1,layer_norm-768-b384,"
-    "hardswish-240x28x28-b1,max_pool-2-2-64x112x112-b1"
+    "hardswish-240x28x28-b1,max_pool-2-2-64x112x112-b1,largest-5-1000-b1"
 )
 COPIED = ("transposes", "functions")  # kinds that do little beside moving what they are given
 

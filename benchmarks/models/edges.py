@@ -98,7 +98,7 @@ class Scattered(nn.Module):
         self.register_buffer("places", places if rows else places[None])
 
     def forward(self, x: Tensor) -> Tensor:
-        zeros = torch.zeros(1, self.elements, *x.shape[2:])
+        zeros = x.new_zeros(1, self.elements, *x.shape[2:])
         if self.rows:
             return zeros.squeeze(0).index_put((self.places,), x.squeeze(0))[None]
         return zeros.scatter(1, self.places, x)
