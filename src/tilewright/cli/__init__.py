@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import time
 
 
@@ -17,15 +16,8 @@ def main() -> None:
     usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if usual:  # while modules are loaded nothing is there to be cleaned up
         signal.signal(signal.SIGINT, lambda *_: os._exit(128 + signal.SIGINT))
-    from tilewright.cli.console import FAILED, complain
-    from tilewright.errors import TilewrightError
+    from tilewright.cli.app import app
 
-    try:
-        # Fails where no OpenMP runtime is installed.
-        from tilewright.cli.app import app
-    except TilewrightError as error:
-        complain(str(error))
-        sys.exit(FAILED)
     if usual:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     app(obj=begun)
