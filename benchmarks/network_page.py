@@ -184,7 +184,7 @@ def edges(found: Content) -> str:
     kinds = summary["kinds"].items()
     return (
         "## What moves data\n\n"
-        "`python -m benchmarks.edges --json benchmarks/results/edges.json`: transposes, layouts, "
+        "`python -m benchmarks.edges --json FILE`: transposes, layouts, "
         "long rows, functions, strided reads and orders as small ONNX graphs, arrays as ONNX has "
         "them (channels first); float32, two threads, sides in turns, called on the same arrays. "
         "The copy takes turns with them, called from Python, too. "
@@ -193,6 +193,32 @@ def edges(found: Content) -> str:
         f"{table(EDGES_HEAD, map(edge_row, found['cases']))}\n"
         f"{''.join(told).rstrip()}\n"
     )
+
+
+def start(found: Content) -> str:
+    """How long until a network runs."""
+    rows = [
+        (name, what, *(f"{one[key]:.2f}" for key in ("wall_s", "cpu_s")), _megabytes(one))
+        for name, figures in {**found["networks"], "tilewright": found["commands"]}.items()
+        for what, one in figures.items()
+    ]
+    return (
+        "## Starting\n\n"
+        "`python -m benchmarks.start --json benchmarks/results/start.json`: processes that import, "
+        "compile and (where they *run*) call a network once, with an empty cache (*cold*) and with "
+        "one that has it (*warm*, the median of turns with onnxruntime's session), and commands "
+        f"that help or refuse. {origin(found)}\n\n"
+        f"{table(('of', '', 's', 'CPU s', 'peak MB'), rows)}"
+    )
+
+
+def _megabytes(one: Content) -> str:
+    return f"{one['peak_bytes'] / 1e6:.0f}"
+
+
+def orders(found: Content) -> str:
+    """What is of the right order: prefixes, selections, sorts, scatters, spectra."""
+    return edges(found).replace("## What moves data", "## Prefixes, selections, places", 1)
 
 
 def repvgg(found: Content) -> str:

@@ -21,7 +21,16 @@ from benchmarks.hidet_page import hidet
 from benchmarks.load_report import HEAD as LOAD_HEAD
 from benchmarks.load_report import bars as load_bars
 from benchmarks.load_report import rows as load_rows
-from benchmarks.network_page import chains, edges, networks, onnx_conformance, prologues, repvgg
+from benchmarks.network_page import (
+    chains,
+    edges,
+    networks,
+    onnx_conformance,
+    orders,
+    prologues,
+    repvgg,
+    start,
+)
 from benchmarks.page_words import Content, budgets, mixture, origin, ratio, state, table
 from benchmarks.parallel_call import lines as parallel_call_lines
 from benchmarks.peers.sides import PEERS
@@ -319,6 +328,8 @@ SECTIONS: dict[str, Callable[[Content], str]] = {
     "chains": chains,
     "prologues": prologues,
     "edges": edges,
+    "orders": orders,
+    "start": start,
     "cpu_template": cpu_template,
     "load": load,
     "convergence": convergence,
