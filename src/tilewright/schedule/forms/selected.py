@@ -42,7 +42,8 @@ from tilewright.schedule.step import extent_int
 INT32 = DTYPES["int32"]
 BLOCKS = (16, 8, 4)  # neighbours asked together, the first of which there are enough
 RANKED = "form.ranked"
-MOST_DIGITS = 11  # bits of a digit, whose counts stay near
+MOST_DIGITS = 11  # bits of a digit: its counts stay near
+KEY_STEPS = 4  # counts that take as long as a key
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,8 +189,10 @@ class _Sorting:
         return body
 
     def _steps(self, extent: int, width: int) -> int:
-        """How many a sort takes by digits of so many bits: over all counts, and over all keys."""
-        return -(-self.dtype.bits // width) * 2 * ((1 << width) + extent)
+        """What a sort takes by digits of so many bits: a key is counted and moved, each time at a
+        place that memory says, and takes as long as some counts.
+        """
+        return -(-self.dtype.bits // width) * ((1 << width) + KEY_STEPS * extent)
 
     def _pass(
         self,
