@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from tilewright.errors import ScheduleError
 from tilewright.expr.tensors import Compute
-from tilewright.schedule.forms import FORMS
+from tilewright.schedule.forms import FORMS, Formed
 from tilewright.schedule.state import InForm, Stage, State
 from tilewright.schedule.step import Step
 
@@ -31,10 +31,7 @@ class UseForm(Step):
         found = taken(state, stage, self.form)
         if found is None or self.lanes < 1:
             raise ScheduleError(f"{self.stage} cannot be computed as {self.form}")
-        source, gone = found
-        formed = FORMS[self.form].match(source)
-        if formed is None:
-            raise ScheduleError(f"{self.stage} cannot be computed as {self.form}")
+        formed, source, gone = found
         for name in gone:
             del state.stages[name]
         stage.tensor = replace(stage.tensor, source=source)
@@ -44,8 +41,13 @@ class UseForm(Step):
         stage.form = InForm(self.form, self.lanes, len(formed.outer))
 
 
-def taken(state: State, stage: Stage, form: str) -> tuple[Compute, tuple[str, ...]] | None:
-    """What a form makes of a stage that no step has changed yet, and which others it replaces."""
-    if stage.form or stage.relations or stage.attach is not None or state.attached(stage.name):
+def taken(state: State, stage: Stage, form: str) -> tuple[Formed, Compute, tuple[str, ...]] | None:
+    """How a form computes a stage that no step has changed yet, as what it understands it, and
+    which other stages it replaces; None where it does not.
+    """
+    seen = FORMS[form].seen(state, stage) if state.is_untouched(stage) else None
+    if seen is None:
         return None
-    return FORMS[form].taken(state, stage)
+    source, gone = seen
+    formed = FORMS[form].match(source)
+    return None if formed is None else (formed, source, gone)

@@ -59,5 +59,4 @@ def softmax_product(state: State, stage: Stage) -> SoftmaxProduct | None:
     readers = {c.name for s in gone for c in state.consumers(s.name)}
     if any(state.is_output(s.name) for s in gone) or readers - {*found.replaced, stage.name}:
         return None
-    touched = (s.relations or s.attach or state.attached(s.name) for s in (stage, *gone))
-    return None if any(touched) else found
+    return found if all(map(state.is_untouched, (stage, *gone))) else None

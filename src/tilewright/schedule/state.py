@@ -253,6 +253,11 @@ class State:
         """Whether the stage computes one of the program's results."""
         return any(t.name == name for t in self.dag.outputs)
 
+    def is_untouched(self, stage: Stage) -> bool:
+        """Whether no step has said how the stage is computed, or what is computed inside."""
+        said = stage.form or stage.relations or stage.attach
+        return not (said or self.attached(stage.name))
+
     def insert_before(self, anchor: str, tensor: Tensor) -> Stage:
         """Add a stage just before `anchor` in topological order."""
         self._check_new(tensor.name)

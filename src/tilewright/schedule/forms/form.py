@@ -7,9 +7,10 @@ loop nest: `match` reads it off the expression, `nest` writes it.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from tilewright.expr.dtypes import DType
 from tilewright.expr.nodes import (
@@ -22,7 +23,6 @@ from tilewright.expr.nodes import (
     Tensor,
     Var,
     as_expr,
-    binary,
 )
 from tilewright.expr.tensors import Compute
 from tilewright.nest.nodes import For, If, Kind, Node
@@ -105,16 +105,20 @@ class Formed(Protocol):
         """What is done inside the loops over `outer`."""
 
 
-class Form(Protocol):
+class Form(ABC):
     """A row of the table of forms."""
 
-    name: str
+    name: ClassVar[str]
 
+    @abstractmethod
     def match(self, source: Compute) -> Formed | None:
         """How the form computes that; None where it does not."""
 
-    def taken(self, state: State, stage: Stage) -> tuple[Compute, tuple[str, ...]] | None:
-        """What `match` shall understand of a stage, and the stages that this replaces."""
+    def seen(self, state: State, stage: Stage) -> tuple[Compute, tuple[str, ...]] | None:
+        """What `match` is asked about a stage, and other stages that are in it then; None for one
+        that is not the form's.
+        """
+        return stage.compute, ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +151,3 @@ def _all_of(cond: Expr) -> list[Expr]:
         case Binary("and", a, b) | Select(a, b, Const(value=False)):
             return [*_all_of(a), *_all_of(b)]
     return [cond]
-
-
-def within(index: Expr, extent: int) -> Expr:
-    """The index, or the nearest one inside, as nobody knows where data point."""
-    return binary("min", binary("max", index, 0), extent - 1)

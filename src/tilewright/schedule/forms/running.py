@@ -23,8 +23,7 @@ from tilewright.expr.nodes import (
 )
 from tilewright.expr.tensors import Compute
 from tilewright.nest.nodes import Node, Store, allocated, seq
-from tilewright.schedule.forms.form import Chosen, Place, Values
-from tilewright.schedule.state import Stage, State
+from tilewright.schedule.forms.form import Chosen, Form, Place, Values
 from tilewright.schedule.step import extent_int
 
 SWAPPED = {"gt": "lt", "ge": "le"}
@@ -83,7 +82,7 @@ class Prefixes:
         return allocated(total, seq(start, run))
 
 
-class Running:
+class Running(Form):
     """The form of prefixes."""
 
     name = "running"
@@ -110,6 +109,3 @@ class Running:
         return Prefixes(
             source.axes, along, terms, found.op, found.value, found.rest, backwards, op == "lt"
         )
-
-    def taken(self, state: State, stage: Stage) -> tuple[Compute, tuple[str, ...]] | None:
-        return (stage.compute, ()) if self.match(stage.compute) is not None else None

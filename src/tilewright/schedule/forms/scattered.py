@@ -25,10 +25,10 @@ from tilewright.expr.nodes import (
     cast,
     free_vars,
 )
+from tilewright.expr.operators.shapes import clamped
 from tilewright.expr.tensors import Compute
 from tilewright.nest.nodes import If, Node, Store, allocated, seq
-from tilewright.schedule.forms.form import Chosen, Place, Values, within
-from tilewright.schedule.state import Stage, State
+from tilewright.schedule.forms.form import Chosen, Form, Place, Values
 from tilewright.schedule.step import extent_int
 
 
@@ -63,7 +63,7 @@ class Places:
 
         def update(at: Values) -> Node:
             spot = {
-                name: within(Read(spots, (as_expr(n),)), self._extent(name))
+                name: clamped(Read(spots, (as_expr(n),)), self._extent(name))
                 for n, name in enumerate(self.named)
             }
             value = cast(place.tensor.dtype.compute, place.lowered(self.value, at))
@@ -102,7 +102,7 @@ class Places:
         return extent_int(next(a.extent for a in self.axes if a.name == name))
 
 
-class Scattered:
+class Scattered(Form):
     """The form of terms with a place."""
 
     name = "scattered"
@@ -127,9 +127,6 @@ class Scattered:
         return Places(
             source.axes, found.over, found.op, named, tuple(tests), found.value, found.rest
         )
-
-    def taken(self, state: State, stage: Stage) -> tuple[Compute, tuple[str, ...]] | None:
-        return (stage.compute, ()) if self.match(stage.compute) is not None else None
 
 
 def _may_start(found: Chosen) -> bool:

@@ -33,9 +33,10 @@ from tilewright.expr.nodes import (
     substitute,
 )
 from tilewright.expr.operators.indexing import before
+from tilewright.expr.operators.shapes import clamped
 from tilewright.expr.tensors import Compute
 from tilewright.nest.nodes import For, If, Kind, Node, Store, allocated, seq
-from tilewright.schedule.forms.form import Chosen, Place, within
+from tilewright.schedule.forms.form import Chosen, Form, Place
 from tilewright.schedule.state import Stage, State
 from tilewright.schedule.step import extent_int
 
@@ -133,7 +134,7 @@ class _Sorting:
             def one(e: Expr) -> Node:
                 at = b * length + e
                 own, last, ties = Read(key, (at,)), Read(limit, zero), Read(equal, zero)
-                spot = (within(Read(found, zero), most),)
+                spot = (clamped(Read(found, zero), most),)
                 keep = seq(
                     Store(keys, spot, own),
                     Store(ids, spot, cast(INT32, at)),
@@ -227,7 +228,7 @@ class _Sorting:
             )
 
         def move(p: Expr) -> Node:
-            spot = (within(Read(starts, digit(p)), extent),)
+            spot = (clamped(Read(starts, digit(p)), extent),)
             moved = [Store(t, spot, Read(s, (p,))) for s, t in zip(source, target, strict=True)]
             return seq(*moved, Store(starts, digit(p), as_expr(1), "sum"))
 
@@ -252,16 +253,15 @@ class _Sorting:
             found = found + (1 << (bits - 1))
         elif not is_last:
             found = call("bitand", found, const((1 << bits) - 1, INT64))
-        return within(found, 1 << bits)
+        return clamped(found, 1 << bits)
 
 
 def _reversed(key: Expr) -> Expr:
     """An integer that comes later the larger the key is."""
-    ones = -1 if key.dtype.kind == "int" else (1 << key.dtype.bits) - 1
-    return call("bitxor", key, const(ones, key.dtype))
+    return call("bitxor", key, const(key.dtype.wrapped(-1), key.dtype))
 
 
-class Selected:
+class Selected(Form):
     """The form of the first of an order.
 
     What it understands is "max" (or "min") of the keys over an axis, standing for their order from
@@ -278,7 +278,7 @@ class Selected:
                     return First(source.axes, ranked, over, key, op == "max")
         return None
 
-    def taken(self, state: State, stage: Stage) -> tuple[Compute, tuple[str, ...]] | None:
+    def seen(self, state: State, stage: Stage) -> tuple[Compute, tuple[str, ...]] | None:
         source, found = stage.compute, Chosen.of(stage.compute)
         if found is None or found.op != "max" or found.value != found.over.var:
             return None
@@ -295,7 +295,7 @@ class Selected:
         if rank.name not in state.stages or state.is_output(rank.name):
             return None
         ranking = state[rank.name]
-        if len(state.consumers(rank.name)) != 1 or not _is_free(state, ranking):
+        if len(state.consumers(rank.name)) != 1 or not state.is_untouched(ranking):
             return None
         key = _ranked_key(ranking.compute, along)
         if key is None:
@@ -308,10 +308,6 @@ class Selected:
 
 def _at(axes: tuple[Axis, ...], along: int, over: Axis) -> tuple[Expr, ...]:
     return tuple((over if n == along else a).var for n, a in enumerate(axes))
-
-
-def _is_free(state: State, stage: Stage) -> bool:
-    return not (stage.relations or stage.attach or state.attached(stage.name))
 
 
 def _ranked_key(source: Compute, along: int) -> tuple[Expr, bool] | None:
