@@ -33,10 +33,10 @@ import tilewright as tw
 from benchmarks.cases import CASES
 from benchmarks.provenance import provenance, result_file
 from benchmarks.template_space import TEMPLATE_RULES
+from tilewright.front.tuning_tasks import tasks_of
 from tilewright.records.database import Database
 from tilewright.records.rows import DEFAULT, Trial
 from tilewright.space.derivation import Rule
-from tilewright.tuning_tasks import tasks_of
 
 Floats = NDArray[np.float64]
 CASE = "C2D-3-b16"

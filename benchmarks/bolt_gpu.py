@@ -54,13 +54,13 @@ from benchmarks.models.table import CASES, NetworkCase
 from benchmarks.operators import reported
 from benchmarks.provenance import kept_file, provenance
 from benchmarks.torch_graphs import Torch
-from tilewright.artifact import Artifact
 from tilewright.build.compile import compile_request, make_request
 from tilewright.cli.console import complain, output
-from tilewright.gene import Gene
-from tilewright.machine import as_target
+from tilewright.contract.artifact import Artifact
+from tilewright.contract.gene import Gene
+from tilewright.front.machine import as_target
+from tilewright.ground.text import duration
 from tilewright.runtime.devices import open_device
-from tilewright.text import duration
 
 RESULTS = Path(__file__).parent / "results" / "bolt_gpu.json"
 BATCH = 32

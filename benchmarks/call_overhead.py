@@ -24,7 +24,7 @@ from onnx import TensorProto, helper
 
 import tilewright as tw
 from benchmarks.provenance import provenance, result_file
-from tilewright.artifact import Array, numpy_dtype
+from tilewright.contract.artifact import Array, numpy_dtype
 from tilewright.network.executor import Network
 from tilewright.runtime import CompiledFunction, aligned_empty
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from tilewright.machine import host_target
+from tilewright.front.machine import host_target
 from tilewright.measure.ceilings import Ceilings, Traffic, measure
 from tilewright.target import MIB
 

@@ -55,9 +55,9 @@ from benchmarks.turns import (
     started,
 )
 from tilewright.cli.console import complain, output
-from tilewright.machine import host_target
+from tilewright.front.machine import host_target
+from tilewright.ground.text import NONE, duration
 from tilewright.target import Target
-from tilewright.text import NONE, duration
 
 NAMES = tuple(f"{network.name}-b{batch}" for network in CHAINS for batch in network.batches)
 QUICK = (

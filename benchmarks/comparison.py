@@ -28,7 +28,7 @@ from rich.table import Table
 
 from benchmarks.cases import ALL
 from benchmarks.commit import origins
-from tilewright.text import NONE, duration
+from tilewright.ground.text import NONE, duration
 
 Entry = dict[str, Any]
 HEAD = ("machine", "ceilings", "provenance")

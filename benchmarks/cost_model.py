@@ -46,14 +46,14 @@ from benchmarks.provenance import provenance, result_file
 from tilewright.cost.candidates import Population, concatenate
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.cost.features import COLUMNS
-from tilewright.errors import InputError
-from tilewright.machine import host_target, machine_of
+from tilewright.front.machine import host_target, machine_of
+from tilewright.ground.errors import InputError
 from tilewright.records.answers import TrainingGroup
 from tilewright.records.database import Database
-from tilewright.search.beam import undecided
-from tilewright.search.cost_model import GradientBoostedModel, TreeSettings
+from tilewright.search.model.cost_model import GradientBoostedModel, TreeSettings
+from tilewright.search.model.training_set import TrainingSet
+from tilewright.search.strategies.beam import undecided
 from tilewright.search.tasks import TuningTask
-from tilewright.search.training_set import TrainingSet
 from tilewright.space.space import Space
 from tilewright.target import Target
 

@@ -42,17 +42,17 @@ from benchmarks.peers.sides import OURS
 from benchmarks.provenance import kept_file, provenance
 from benchmarks.turns import ROUNDS, chosen, compared, in_turns, least, outliers, outputs
 from tilewright.cli.console import output
+from tilewright.contract.gene import Gene
 from tilewright.cost.extractor import FeatureExtractor
-from tilewright.gene import Gene
-from tilewright.machine import host_target, machine_of
+from tilewright.front.machine import host_target, machine_of
+from tilewright.front.tuning_tasks import tasks_of
+from tilewright.ground.text import duration
 from tilewright.records.database import Database
 from tilewright.records.rows import Trial
-from tilewright.search.template_rows import rows_of_templates
+from tilewright.search.strategies.template_rows import rows_of_templates
 from tilewright.space.default import default_gene
 from tilewright.space.rules import TEMPLATE, rules_of
 from tilewright.target import Target
-from tilewright.text import duration
-from tilewright.tuning_tasks import tasks_of
 
 SOME = "GMM-?-b1,C2D-1-b1,C2D-1-b16,C2D-2-b1,C2D-3-b1,CONV-1-b1"
 BOTH = "untuned, both"

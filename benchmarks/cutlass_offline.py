@@ -35,12 +35,12 @@ from tilewright.cutlass import Match, Native, Program
 from tilewright.cutlass.architectures import ARCHITECTURES
 from tilewright.cutlass.genes import TEMPLATES
 from tilewright.cutlass.guidelines import MOST
-from tilewright.errors import BuildError
 from tilewright.expr import operators as ops
 from tilewright.expr.contraction import NoMatchError
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Tensor
 from tilewright.expr.tensors import placeholder
+from tilewright.ground.errors import BuildError
 from tilewright.runtime.nvrtc import compiler
 
 RESULTS = Path(__file__).parent / "results" / "cutlass_offline.json"

@@ -9,7 +9,7 @@ from typing import Any
 from benchmarks.bolt_gpu import RATIOS
 from benchmarks.cutlass_offline import summary
 from benchmarks.page_words import Content, origin, table
-from tilewright.text import NONE, duration
+from tilewright.ground.text import NONE, duration
 
 
 def cutlass_programs(found: Content) -> str:

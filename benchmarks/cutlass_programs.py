@@ -23,8 +23,8 @@ import numpy as np
 
 from benchmarks.deadline import Deadline
 from benchmarks.provenance import provenance, result_file
-from tilewright.artifact import Array, Artifact, BufferSpec, Launch, Packing
 from tilewright.build.native import native_artifact
+from tilewright.contract.artifact import Array, Artifact, BufferSpec, Launch, Packing
 from tilewright.cutlass.architectures import ARCHITECTURES
 from tilewright.cutlass.genes import TEMPLATES
 from tilewright.cutlass.parameters import FIELDS, Parameters, valid

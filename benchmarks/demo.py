@@ -22,16 +22,16 @@ from rich.text import Text
 
 import tilewright as tw
 from benchmarks.models.resnet50 import resnet50
-from tilewright.artifact import Array
 from tilewright.cli.bench import print_timings
 from tilewright.cli.console import complain, output
 from tilewright.cli.peers import PEER, onnxruntime_peer
 from tilewright.cli.timing import CallTimes, interleaved
 from tilewright.cli.tune import report
-from tilewright.deviation import difference
-from tilewright.machine import host_target
+from tilewright.contract.artifact import Array
+from tilewright.contract.deviation import difference
+from tilewright.front.machine import host_target
+from tilewright.ground.text import duration
 from tilewright.progress import display
-from tilewright.text import duration
 
 # Float32 sums in another order: more than this of the largest output is an error.
 TOLERANCE = 1e-3

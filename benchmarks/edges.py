@@ -44,8 +44,8 @@ from benchmarks.peers.process import SideError
 from benchmarks.peers.sides import COPY, OURS, OWN, PEERS, UNTUNED
 from benchmarks.provenance import provenance
 from benchmarks.turns import in_turns, least, medians, outputs, started
+from tilewright.ground.text import NONE, duration
 from tilewright.target import Target
-from tilewright.text import NONE, duration
 
 KIND_OF = {
     f"{network.name}-b{batch}": kind

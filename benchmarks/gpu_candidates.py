@@ -46,17 +46,17 @@ from benchmarks.cases import SHAPES, Case
 from benchmarks.deadline import Deadline
 from benchmarks.provenance import kept_file, provenance
 from benchmarks.template_candidates import TemplateFigures
-from tilewright.artifact import Array, Artifact
 from tilewright.build import build
 from tilewright.cli.console import output
 from tilewright.codegen.clike import emit
 from tilewright.codegen.clike.cuda import Cuda
+from tilewright.contract.artifact import Array, Artifact
 from tilewright.cost.candidates import Population, concatenate
-from tilewright.errors import BuildError, RunError, ScheduleError, WrongAnswer
 from tilewright.expr.dag import ComputeDAG
+from tilewright.ground.errors import BuildError, RunError, ScheduleError, WrongAnswer
 from tilewright.measure.gate import OutputGate
 from tilewright.measure.task import tolerance_of
-from tilewright.nest.interpret import interpret
+from tilewright.nest.reference.interpret import interpret
 from tilewright.runtime.device import Device, DeviceFunction
 from tilewright.runtime.nvrtc import compile_cuda
 from tilewright.runtime.opencl import OpenclDevice

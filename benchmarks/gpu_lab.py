@@ -20,15 +20,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tilewright.artifact import Array, Artifact
 from tilewright.build.compile import build_request, make_request
+from tilewright.contract.artifact import Array, Artifact
+from tilewright.contract.gene import Gene
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.cutlass import offered
-from tilewright.errors import TilewrightError
 from tilewright.expr.dag import ComputeDAG
-from tilewright.gene import Gene
+from tilewright.ground.errors import TilewrightError
 from tilewright.runtime.device import Device, DeviceFunction
-from tilewright.search.profiler import PROGRAMS, ProfileStrategy
+from tilewright.search.strategies.profiler import PROGRAMS, ProfileStrategy
 from tilewright.space.space import Space
 
 TIMED = 10  # figures of a program, of which the median counts

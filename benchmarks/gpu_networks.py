@@ -19,7 +19,7 @@ from benchmarks.models.table import CASES
 from benchmarks.networks import parser, run
 from benchmarks.operators import reported
 from tilewright.cli.console import output
-from tilewright.machine import as_target
+from tilewright.front.machine import as_target
 
 SMALL = ",".join(
     name

@@ -27,7 +27,7 @@ from benchmarks.cases import CASES, GEMMS, SMALL
 from benchmarks.operators import Machine, parser, reported, run
 from benchmarks.roofline import traffic_of
 from tilewright.cli.console import output
-from tilewright.machine import as_target
+from tilewright.front.machine import as_target
 from tilewright.runtime.devices import open_device
 
 DEVICE = "cuda"

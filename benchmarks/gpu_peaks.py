@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.artifact import Artifact, BufferSpec, Launch
 from tilewright.build.compile import device_code
 from tilewright.codegen.clike import Dialect, dialect_of
 from tilewright.codegen.clike.dialect import GLOBAL
+from tilewright.contract.artifact import Artifact, BufferSpec, Launch
 from tilewright.expr.dtypes import DTYPES
 from tilewright.measure.ceilings import Traffic
 from tilewright.nest.nodes import Kind

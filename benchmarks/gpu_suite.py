@@ -41,7 +41,7 @@ from benchmarks.suite.journal import SUFFIX, Journal, OutOfTime, read
 from benchmarks.suite.pack import CONTENTS, Pack
 from benchmarks.suite.table import found, kept, lines
 from benchmarks.suite.watch import watch
-from tilewright.errors import RunError, TilewrightError
+from tilewright.ground.errors import RunError, TilewrightError
 from tilewright.runtime.device import Device
 from tilewright.runtime.devices import open_device, target_at_hand
 from tilewright.target import MIB, Target

@@ -65,7 +65,7 @@ from benchmarks.turns import (
     started,
 )
 from tilewright.cli.console import complain, output
-from tilewright.machine import host_target
+from tilewright.front.machine import host_target
 from tilewright.records.rows import DEFAULT
 from tilewright.target import Target
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from benchmarks.peers.meta_schedule import NAME as TVM
 from benchmarks.peers.sides import OURS, PEERS, UNTUNED
-from tilewright.text import NONE, duration
+from tilewright.ground.text import NONE, duration
 
 Rows = Mapping[str, Mapping[str, Any]]
 Table = tuple[Sequence[str], list[list[str]]]

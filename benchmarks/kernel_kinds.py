@@ -31,12 +31,12 @@ import tilewright as tw
 from benchmarks.models.export import onnx_file
 from benchmarks.models.table import CASES, PUBLISHED, NetworkCase
 from benchmarks.turns import chosen
-from tilewright.artifact import numpy_dtype
+from tilewright.contract.artifact import numpy_dtype
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Expr, Read, Select, reads
 from tilewright.expr.tensors import Compute
+from tilewright.front.machine import host_target
 from tilewright.graph.partition import KernelTask
-from tilewright.machine import host_target
 from tilewright.runtime.function import CompiledFunction
 from tilewright.schedule.state import State
 from tilewright.space.predicates import has_data_reuse

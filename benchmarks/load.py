@@ -43,9 +43,9 @@ from benchmarks.peers.sides import LIBRARY, OURS, OWN, PEERS, UNTUNED
 from benchmarks.provenance import kept_file, provenance
 from benchmarks.turns import chosen, compared, installed, outliers, outputs, started
 from tilewright.cli.console import complain, output
-from tilewright.machine import host_target
+from tilewright.front.machine import host_target
+from tilewright.ground.text import duration
 from tilewright.target import CpuTarget
-from tilewright.text import duration
 
 NETWORKS = ("mobilenet-v2-b1", "resnet50-b1", "bert-base-b1", "ppocr-det-b1")
 WAIT = "default"  # peers' threads wait as they do by themselves

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.peers.sides import OWN
-from tilewright.text import duration
+from tilewright.ground.text import duration
 
 Entry = Mapping[str, Any]
 AGAINST = "onnxruntime"

@@ -44,15 +44,15 @@ from benchmarks.plain_layouts import PLAIN_LAYOUT_RULES
 from benchmarks.provenance import kept_file, provenance
 from benchmarks.template_space import TEMPLATE_RULES
 from benchmarks.tuning_log import INF, estimates
-from tilewright import task_measurer
 from tilewright.build import default_gene
-from tilewright.gene import Gene
-from tilewright.machine import host_target
+from tilewright.contract.gene import Gene
+from tilewright.front import task_measurer
+from tilewright.front.machine import host_target
+from tilewright.front.tuning_tasks import tasks_of
 from tilewright.records.database import Database
 from tilewright.records.rows import DEFAULT, Trial
 from tilewright.search.objectives import GeomeanSpeedup
 from tilewright.search.tasks import TuningTask
-from tilewright.tuning_tasks import tasks_of
 
 FULL = Variant("full")
 SEARCHES = (

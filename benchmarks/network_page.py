@@ -15,7 +15,7 @@ from benchmarks.page_words import Content, budgets, origin, ratio, table
 from benchmarks.peers.sides import PEERS
 from benchmarks.repvgg import HEAD as REPVGG_HEAD
 from benchmarks.repvgg import rows as repvgg_rows
-from tilewright.text import duration
+from tilewright.ground.text import duration
 
 
 def networks(found: Content) -> str:

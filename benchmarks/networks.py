@@ -62,13 +62,13 @@ from benchmarks.turns import (
     started,
 )
 from tilewright.cli.console import complain, output
-from tilewright.machine import host_target, machine_of
+from tilewright.front.machine import host_target, machine_of
+from tilewright.front.tuning_tasks import tasks_of
+from tilewright.ground.text import NONE, clock, duration
 from tilewright.progress import display
 from tilewright.records.database import Database
 from tilewright.records.rows import DEFAULT
 from tilewright.target import Target
-from tilewright.text import NONE, clock, duration
-from tilewright.tuning_tasks import tasks_of
 
 LEAST_MINUTES = 0.1  # less is not worth a slice
 BLOCK_S = 0.3  # of a side's turn: several runs, for the first ones find others' data in the caches

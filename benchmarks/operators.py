@@ -53,12 +53,12 @@ from benchmarks.turns import (
     started,
 )
 from tilewright.cli.console import complain, output
-from tilewright.machine import host_target, machine_of
+from tilewright.front.machine import host_target, machine_of
+from tilewright.front.tuning_tasks import tasks_of
+from tilewright.ground.text import duration
 from tilewright.records.database import Database
 from tilewright.records.rows import Trial
 from tilewright.target import Target
-from tilewright.text import duration
-from tilewright.tuning_tasks import tasks_of
 
 DEFAULT = "default"  # the sketch of a default program's record, which is no trial of the search
 

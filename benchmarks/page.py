@@ -53,7 +53,7 @@ from benchmarks.search_page import (
 from benchmarks.suite.table import section as gpu_suite
 from benchmarks.template_candidates import rows as template_rows
 from benchmarks.template_models import rows as contraction_rows
-from tilewright.text import NONE, duration
+from tilewright.ground.text import NONE, duration
 
 PAGE = Path(__file__).parents[1] / "docs" / "performance.md"
 CURVE = (0, 16, 64)  # trials at which a tuning curve is shown

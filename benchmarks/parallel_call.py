@@ -15,7 +15,7 @@ import time
 from dataclasses import replace
 from statistics import median, quantiles
 
-from tilewright.machine import host_target
+from tilewright.front.machine import host_target
 from tilewright.measure.ceilings import empty_ir, load_kernel
 from tilewright.runtime.cpu import LoadedKernel, pointer_array
 from tilewright.target import CpuTarget

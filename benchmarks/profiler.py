@@ -46,12 +46,12 @@ from benchmarks.reuse_records import (
 from benchmarks.tuning_log import TuningLog
 from benchmarks.turns import ROUNDS, chosen
 from tilewright.cli.console import output
-from tilewright.machine import host_target
+from tilewright.front.machine import host_target
+from tilewright.front.tuning_tasks import parts_of, tasks_of
+from tilewright.ground.text import duration
 from tilewright.records.database import Database
 from tilewright.records.rows import DEFAULT
 from tilewright.search.progress import Callback
-from tilewright.text import duration
-from tilewright.tuning_tasks import parts_of, tasks_of
 
 PROFILE, SEARCH = "profile", "search"
 SIDES = (PROFILE, SEARCH)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.commit import UNKNOWN, changed, commit, origins
-from tilewright.machine import host_target, machine_of
+from tilewright.front.machine import host_target, machine_of
 from tilewright.target import Target
 
 RESULTS = Path(__file__).parent / "results"

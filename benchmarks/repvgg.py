@@ -40,7 +40,7 @@ from benchmarks.reuse_records import (
 from benchmarks.tuning_log import TuningLog
 from benchmarks.turns import ROUNDS, TOLERANCE, compared, in_turns, medians, outputs
 from tilewright.cli.console import output
-from tilewright.machine import host_target
+from tilewright.front.machine import host_target
 
 FIRST = "repvgg-a0-b1"  # what all are compared with
 TABLES: dict[str, dict[str, int]] = {  # images a second in the paper

@@ -37,7 +37,7 @@ from benchmarks.reuse_records import (
 from benchmarks.simulated_gpu import SimulatedGpu
 from benchmarks.turns import chosen
 from tilewright.cli.console import output
-from tilewright.errors import TilewrightError
+from tilewright.ground.errors import TilewrightError
 from tilewright.records.database import Database
 from tilewright.records.rows import DEFAULT, Trial, best_first
 from tilewright.runtime.nvrtc import compile_cuda

@@ -56,9 +56,9 @@ from benchmarks.turns import (
     outputs,
 )
 from tilewright.cli.console import output
-from tilewright.machine import host_target
-from tilewright.text import duration
-from tilewright.tuning_tasks import merged
+from tilewright.front.machine import host_target
+from tilewright.front.tuning_tasks import merged
+from tilewright.ground.text import duration
 
 REUSE, SEARCH = "reuse", "search"
 EACH = 64  # trials a task

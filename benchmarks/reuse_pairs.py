@@ -54,7 +54,7 @@ from tilewright.records.database import Database
 from tilewright.records.rows import DEFAULT
 from tilewright.search.reuse.selective import TOP
 from tilewright.search.reuse.strategy import LENGTH
-from tilewright.search.strategies import Maker
+from tilewright.search.strategies.table import Maker
 
 ALL = "all"
 SIDES = ("reuse", "search", "topk", ALL, DEFAULT)

@@ -26,12 +26,13 @@ from benchmarks.operator_sets import Workload
 from benchmarks.provenance import kept_file, provenance
 from benchmarks.simulated_gpu import SimulatedGpu
 from benchmarks.tuning_log import TuningLog
-from tilewright import task_measurer
 from tilewright.build import default_gene
+from tilewright.contract.gene import Gene
 from tilewright.cost.candidates import concatenate
-from tilewright.files import replacing
-from tilewright.gene import Gene
-from tilewright.machine import as_target, host_target, machine_of
+from tilewright.front import task_measurer
+from tilewright.front.machine import as_target, host_target, machine_of
+from tilewright.front.tuning_tasks import tasks_of
+from tilewright.ground.files import replacing
 from tilewright.measure.load import LoadWatch
 from tilewright.records.database import Database
 from tilewright.records.machine import Machine
@@ -48,13 +49,12 @@ from tilewright.search.reuse.rounds import expected_programs
 from tilewright.search.reuse.run import Planned
 from tilewright.search.reuse.selective import TOP, TopKStrategy
 from tilewright.search.reuse.strategy import Relative
-from tilewright.search.strategies import Maker
+from tilewright.search.strategies.table import Maker
 from tilewright.search.task_scheduler import TaskScheduler
 from tilewright.search.tasks import Measurer, TuningTask, infos_of
 from tilewright.search.tuner import Tuner
 from tilewright.space.space import Space
 from tilewright.target import Target
-from tilewright.tuning_tasks import tasks_of
 
 SEARCH = 128  # trials of a search that finds what there is to find
 TRIED = 3 * TOP  # programs of a relative that are tried until one runs

@@ -75,7 +75,7 @@ from benchmarks.reuse_records import (
 from benchmarks.tuning_log import TuningLog
 from benchmarks.turns import chosen
 from tilewright.cli.console import output
-from tilewright.machine import as_target
+from tilewright.front.machine import as_target
 from tilewright.records.database import Database
 from tilewright.records.rows import DEFAULT
 from tilewright.search.objectives import ObjectiveModel
@@ -83,7 +83,7 @@ from tilewright.search.progress import Callback
 from tilewright.search.reuse.edges import WHOLE
 from tilewright.search.reuse.plan import COSTS, Costs
 from tilewright.search.reuse.selective import clusters
-from tilewright.search.strategies import Maker
+from tilewright.search.strategies.table import Maker
 from tilewright.search.task_scheduler import TaskScheduler
 from tilewright.search.tasks import TuningTask, infos_of
 

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from tilewright.artifact import CodeReport
-from tilewright.errors import TargetError
+from tilewright.contract.artifact import CodeReport
+from tilewright.ground.errors import TargetError
 from tilewright.schedule.templates.warpgroups import K
 
 PRODUCTS = ("HMMA", "HGMMA", "FFMA", "IMMA")

@@ -9,7 +9,7 @@ from benchmarks.profiler import HEAD as PROFILER_HEAD
 from benchmarks.profiler import rows as profiler_rows
 from benchmarks.profiler import summary as profiler_summary
 from benchmarks.provenance import RESULTS
-from tilewright.text import duration
+from tilewright.ground.text import duration
 
 
 def picture(stem: str, title: str) -> list[str]:

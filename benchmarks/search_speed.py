@@ -26,10 +26,10 @@ from benchmarks.provenance import provenance, result_file
 from tilewright.cost.candidates import Population
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.cost.features import COLUMNS
-from tilewright.machine import host_target
-from tilewright.search.cost_model import GradientBoostedModel
-from tilewright.search.evolution import Evolution, EvolutionSettings, Floats
-from tilewright.search.training_set import TrainingSet
+from tilewright.front.machine import host_target
+from tilewright.search.model.cost_model import GradientBoostedModel
+from tilewright.search.model.training_set import TrainingSet
+from tilewright.search.strategies.evolution import Evolution, EvolutionSettings, Floats
 from tilewright.space.space import Space
 
 RUNS = 5

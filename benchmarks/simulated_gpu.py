@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from tilewright.contract.gene import Gene
 from tilewright.cost.candidates import Floats, concatenate
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.cost.usage import Usage, usage_of
-from tilewright.gene import Gene
 from tilewright.measure.measurer import MeasureResult
 from tilewright.search.tasks import TuningTask
 from tilewright.space.space import Space

@@ -23,7 +23,7 @@ from benchmarks.deadline import Deadline
 from benchmarks.sass import PRODUCTS, Sass
 from benchmarks.template_problems import Problem, drawn
 from tilewright.build import build
-from tilewright.errors import BuildError, RunError, ScheduleError, VerifyError, WrongAnswer
+from tilewright.ground.errors import BuildError, RunError, ScheduleError, VerifyError, WrongAnswer
 from tilewright.runtime.emulated import EmulatedDevice
 from tilewright.runtime.nvrtc import compile_cuda
 from tilewright.schedule.steps import UseTemplate

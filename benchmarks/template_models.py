@@ -43,11 +43,12 @@ from benchmarks.template_problems import Problem
 from benchmarks.turns import chosen
 from tilewright.cli.console import output
 from tilewright.cost.candidates import Population
-from tilewright.errors import ScheduleError, VerifyError, WrongAnswer
 from tilewright.expr.contraction import NoMatchError, axes_of, factors_of, groups_of, sums
 from tilewright.expr.dag import ComputeDAG
-from tilewright.machine import as_target
-from tilewright.models import Model
+from tilewright.front.machine import as_target
+from tilewright.front.models import Model
+from tilewright.ground.errors import ScheduleError, VerifyError, WrongAnswer
+from tilewright.ground.text import NONE
 from tilewright.schedule.state import State
 from tilewright.schedule.steps import UseTemplate
 from tilewright.schedule.template_step import matched
@@ -55,7 +56,6 @@ from tilewright.schedule.templates import ON_GPUS, Template
 from tilewright.schedule.trace import steps_of
 from tilewright.space.space import Space
 from tilewright.target import Target
-from tilewright.text import NONE
 
 MODELS = {"resnet50": CASES["resnet50-b1"], "bert": CASES["bert-base-b1"]}
 SEED = 3

@@ -19,19 +19,19 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from tilewright.artifact import Array, Artifact, BufferSpec
-from tilewright.errors import ScheduleError
+from tilewright.contract.artifact import Array, Artifact, BufferSpec
 from tilewright.expr import operators as ops
 from tilewright.expr.contraction import NoMatchError
 from tilewright.expr.dag import ComputeDAG
-from tilewright.expr.extents import ceildiv
+from tilewright.expr.index.extents import ceildiv
 from tilewright.expr.nodes import Tensor
 from tilewright.expr.reference import static_shape
 from tilewright.expr.tensors import placeholder
+from tilewright.ground.errors import ScheduleError
 from tilewright.measure.gate import OutputGate
 from tilewright.measure.task import tolerance_of
-from tilewright.nest.interpret import interpret
 from tilewright.nest.nodes import Program
+from tilewright.nest.reference.interpret import interpret
 from tilewright.nest.verify import verify
 from tilewright.runtime.device import Device, DeviceFunction
 from tilewright.schedule.lower import lower

@@ -17,7 +17,7 @@ import ml_dtypes
 import numpy as np
 
 from benchmarks.bolt_problems import Problem
-from tilewright.artifact import Array
+from tilewright.contract.artifact import Array
 from tilewright.runtime.device import Seconds
 
 Call: TypeAlias = Callable[[], Any]

@@ -32,7 +32,7 @@ from rich.console import Console
 
 import tilewright as tw
 from benchmarks.provenance import provenance
-from tilewright.torch_backend import EagerFallback
+from tilewright.front.torch_backend import EagerFallback
 
 RTOL, ATOL = 1e-3, 1e-4
 LIMIT_S = 300

@@ -22,9 +22,9 @@ import numpy as np
 
 from benchmarks.peers.process import Block, SideError, SideProcess
 from benchmarks.peers.sides import OWN, PEERS, missing
-from tilewright.artifact import Array
 from tilewright.cli.console import complain
-from tilewright.deviation import difference
+from tilewright.contract.artifact import Array
+from tilewright.contract.deviation import difference
 from tilewright.target import Target
 
 ROUNDS = 11

@@ -13,7 +13,7 @@ import argparse
 import numpy as np
 
 import tilewright as tw
-from tilewright.inspection import find_program
+from tilewright.front.inspection import find_program
 from tilewright.records.database import Database
 from tilewright.space.derivation import Derivation, Rule, Verdict
 from tilewright.space.predicates import vector_axis

@@ -13,7 +13,7 @@ import numpy as np
 
 import tilewright as tw
 from tilewright.cost.candidates import Population
-from tilewright.search.memory import Candidate, ProposalMemory, as_population, unscored
+from tilewright.search.strategies.memory import Candidate, ProposalMemory, as_population, unscored
 
 
 class Annealing:

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import pytest
 
-from tilewright.errors import TargetError
+from tilewright.ground.errors import TargetError
 
 Opened = TypeVar("Opened")
 

@@ -36,5 +36,5 @@ class Simulated:
 
 def simulate(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have `tw.tune` measure nothing until the patch is undone."""
-    monkeypatch.setattr("tilewright.task_measurer.LocalMeasurer", Simulated)
-    monkeypatch.setattr("tilewright.api.keep_ceilings", lambda *_: None)
+    monkeypatch.setattr("tilewright.front.task_measurer.LocalMeasurer", Simulated)
+    monkeypatch.setattr("tilewright.front.api.keep_ceilings", lambda *_: None)

@@ -15,15 +15,15 @@ from rich.console import Console
 
 import tilewright as tw
 from cli_models import check_error, cli, save_classifier
-from tilewright.advice import ACTIVATION, DEEPER, SHAPE, TURNS, Adviser, Finding
 from tilewright.cli.advise import print_findings
-from tilewright.errors import RunError
+from tilewright.contract.gene import Gene
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
+from tilewright.expr.rewrites.what_if import activations, deepened, without
 from tilewright.expr.tensors import placeholder
-from tilewright.expr.what_if import activations, deepened, without
-from tilewright.gene import Gene
-from tilewright.machine import machine_of
+from tilewright.front.advice import ACTIVATION, DEEPER, SHAPE, TURNS, Adviser, Finding
+from tilewright.front.machine import machine_of
+from tilewright.ground.errors import RunError
 from tilewright.measure.measurer import MeasureResult
 from tilewright.records.database import Database
 from tilewright.records.rows import Trial

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from cli_models import cli
-from tilewright.artifact import Artifact
-from tilewright.cache import ArtifactCache, Usage
+from tilewright.contract.artifact import Artifact
+from tilewright.contract.cache import ArtifactCache, Usage
 
 ARTIFACT = Artifact("f", "cpu", b"code" * 100, (), (), (), (), 0)
 KEYS = [f"{i:02x}" + "0" * 62 for i in range(4)]

@@ -21,13 +21,13 @@ from onnx import numpy_helper
 import tilewright as tw
 from cli_models import cli, save_classifier, save_products, save_reshaped
 from simulated_tuning import record_search
-from tilewright import kernels
-from tilewright.cache import BLOCK_SUFFIX, SUFFIX, ArtifactCache
-from tilewright.errors import UnsupportedModel
-from tilewright.machine import host_target, keep_speeds, machine_of
+from tilewright.contract.cache import BLOCK_SUFFIX, SUFFIX, ArtifactCache
+from tilewright.front import kernels
+from tilewright.front.machine import host_target, keep_speeds, machine_of
+from tilewright.front.tuning_tasks import tasks_of
+from tilewright.ground.errors import UnsupportedModel
 from tilewright.records.database import Database
 from tilewright.records.rows import MEASURED, FactsRow
-from tilewright.tuning_tasks import tasks_of
 
 pytestmark = pytest.mark.cpu
 
@@ -44,7 +44,7 @@ LIGHT = (*HEAVY, "llvmlite.binding")
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A new cache, for files whose clocks have moved on."""
-    monkeypatch.setattr("tilewright.cache.SETTLED_S", -1.0)
+    monkeypatch.setattr("tilewright.contract.cache.SETTLED_S", -1.0)
     monkeypatch.setenv("TILEWRIGHT_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
@@ -100,7 +100,7 @@ def test_a_load_with_records_reads_no_database(file: Path, tmp_path: Path) -> No
     with Database.open(tmp_path / "t.db") as database:
         database.add_machine(machine_of(host_target()))
     words = (
-        f"import tilewright as tw, tilewright.cache as c\nc.SETTLED_S = -1.0\n"
+        f"import tilewright as tw, tilewright.contract.cache as c\nc.SETTLED_S = -1.0\n"
         f"tw.compile({str(file)!r}, {str(tmp_path / 't.db')!r}, notes=print)"
     )
     tw.compile(file, tmp_path / "t.db", notes=lambda _: None)
@@ -210,7 +210,7 @@ def _cores(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def _compiler(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setattr("tilewright.compilation.compiler_fingerprint", lambda _: "another")
+    monkeypatch.setattr("tilewright.front.compilation.compiler_fingerprint", lambda _: "another")
     return file
 
 
@@ -303,7 +303,7 @@ def test_new_records_are_not_overlooked(file: Path, tmp_path: Path, built: list[
 
 
 def tw_plans(file: Path, db: Path) -> Any:
-    from tilewright.compilation import compiled
+    from tilewright.front.compilation import compiled
 
     model = tw.load(file)
     assert isinstance(model, tw.Model)

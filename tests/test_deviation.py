@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tilewright.artifact import Array
-from tilewright.deviation import GivenTolerance, compare, difference
+from tilewright.contract.artifact import Array
+from tilewright.contract.deviation import GivenTolerance, compare, difference
 
 
 def test_difference_counts_values_that_are_not_finite() -> None:

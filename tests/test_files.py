@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tilewright import files
-from tilewright.errors import InputError
-from tilewright.files import database_files, own_folder, refuse_output, replacing
+from tilewright.ground import files
+from tilewright.ground.errors import InputError
+from tilewright.ground.files import database_files, own_folder, refuse_output, replacing
 
 
 def write(file: Path, text: str) -> None:

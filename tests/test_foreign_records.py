@@ -10,7 +10,7 @@ import pytest
 
 import tilewright as tw
 from cli_models import cli, save_classifier
-from tilewright.machine import host_target, machine_of
+from tilewright.front.machine import host_target, machine_of
 from tilewright.records.database import Database
 from tilewright.records.machine import Machine
 

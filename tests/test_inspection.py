@@ -11,10 +11,10 @@ import pytest
 
 import tilewright as tw
 from tilewright.build.layers import Layers
-from tilewright.errors import InputError
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
-from tilewright.inspection import find_program, find_task
+from tilewright.front.inspection import find_program, find_task
+from tilewright.ground.errors import InputError
 from tilewright.records.answers import Coverage
 from tilewright.records.database import Database
 from tilewright.schedule.trace import gene_of, steps_of

@@ -10,20 +10,20 @@ from pathlib import Path
 import pytest
 
 import tilewright as tw
-from tilewright.compilation import tell
-from tilewright.errors import TilewrightError
+from tilewright.contract.gene import Gene
 from tilewright.expr import operators as ops
 from tilewright.expr.tensors import placeholder
-from tilewright.gene import Gene
-from tilewright.headers import missing
-from tilewright.kernels import build_recorded, remarks
-from tilewright.machine import PROOFS_FILE, as_target, keep_proofs, machine_of, with_kept
+from tilewright.front.compilation import tell
+from tilewright.front.kernels import build_recorded, remarks
+from tilewright.front.machine import PROOFS_FILE, as_target, keep_proofs, machine_of, with_kept
+from tilewright.front.task_measurer import TaskMeasurer
+from tilewright.front.tuning_tasks import tasks_of
+from tilewright.ground.errors import TilewrightError
 from tilewright.measure.measurer import BatchFailedError, LocalMeasurer, MeasureResult
+from tilewright.runtime.headers import missing
 from tilewright.schedule.steps import UseTemplate
 from tilewright.schedule.trace import gene_of, template_of
 from tilewright.target import GpuTarget, Target
-from tilewright.task_measurer import TaskMeasurer
-from tilewright.tuning_tasks import tasks_of
 
 H100, EMULATED = Target.parse("cuda:h100"), Target.parse("emulated")
 WARPGROUPS, CORES = "matmul.warpgroups.1", "matmul.tensor_cores.1"

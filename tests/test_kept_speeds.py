@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from tilewright.cost.extractor import FeatureExtractor
-from tilewright.errors import TargetError
-from tilewright.machine import SPEEDS_FILE, host_target, keep_speeds, speeds_of, with_kept
+from tilewright.front.machine import SPEEDS_FILE, host_target, keep_speeds, speeds_of, with_kept
+from tilewright.ground.errors import TargetError
 from tilewright.measure.ceilings import Ceilings, Traffic, TrafficTime, working_sets
 from tilewright.space.space import Space
 from tilewright.target import CpuTarget, Speeds, Target

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tilewright import kernels
 from tilewright.build import default_gene
-from tilewright.errors import ScheduleError
-from tilewright.gene import Gene
+from tilewright.contract.gene import Gene
+from tilewright.contract.surroundings import Setting
+from tilewright.front import kernels
+from tilewright.ground.errors import ScheduleError
 from tilewright.schedule.trace import gene_of
 from tilewright.search.tasks import TuningTask
-from tilewright.setting import Setting
 from tilewright.space.space import Space
 from tilewright.target import Target
 from workloads import OPERATORS

@@ -13,9 +13,9 @@ import pytest
 import tilewright as tw
 from cli_models import cli, save_products
 from tilewright.cli.compile import template_lines
-from tilewright.inspection import plan_of
-from tilewright.kernels import notes_of
-from tilewright.log import log
+from tilewright.front.inspection import plan_of
+from tilewright.front.kernels import notes_of
+from tilewright.ground.log import log
 from tilewright.records.database import Database
 from tilewright.records.matching import Match
 from tilewright.search.tasks import TuningTask
@@ -69,7 +69,7 @@ def test_a_linker_is_missed_before_anything_is_compiled(
     def compiled(*_: object, **__: object) -> None:
         raise AssertionError("compiled for nothing")
 
-    monkeypatch.setattr("tilewright.kernels.build_all", compiled)
+    monkeypatch.setattr("tilewright.front.kernels.build_all", compiled)
     monkeypatch.setattr("shutil.which", lambda _: None)
     model = save_products(tmp_path / "products.onnx")
     for target in ((), ("--target", "cpu:cortex-a72")):

@@ -17,9 +17,9 @@ import pytest
 
 from cli_models import save_classifier
 from tilewright.cli.app import explanation
-from tilewright.errors import RunError
+from tilewright.ground.errors import RunError
+from tilewright.ground.process_limits import lower_limit, shortage
 from tilewright.measure.workers import Worker, worker_command
-from tilewright.process_limits import lower_limit, shortage
 from tilewright.records import Database
 
 SOMEBODY = 65_533  # a user without processes

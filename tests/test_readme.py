@@ -21,8 +21,8 @@ import tilewright as tw
 from cli_models import cli
 from devices import at_hand, tools
 from made_up_latencies import simulate
-from tilewright.log import log
-from tilewright.machine import as_target
+from tilewright.front.machine import as_target
+from tilewright.ground.log import log
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")

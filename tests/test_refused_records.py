@@ -13,12 +13,12 @@ import pytest
 
 import tilewright as tw
 from cli_models import check_error, cli, save_classifier
-from tilewright.gene import Gene
-from tilewright.kernels import MOST_REFUSED
-from tilewright.machine import host_target, machine_of
+from tilewright.contract.gene import Gene
+from tilewright.front.kernels import MOST_REFUSED
+from tilewright.front.machine import host_target, machine_of
+from tilewright.front.tuning_tasks import tasks_of
 from tilewright.records.database import Database
 from tilewright.records.rows import ModelRow, ModelTask, Trial
-from tilewright.tuning_tasks import tasks_of
 
 pytestmark = pytest.mark.cpu
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tilewright.errors import InputError
-from tilewright.settings import Settings
+from tilewright.ground.errors import InputError
+from tilewright.ground.settings import Settings
 
 
 def test_defaults() -> None:

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from llvmlite import binding as llvm
 
-from tilewright.errors import TargetError
 from tilewright.expr.dtypes import dtype
+from tilewright.front.task_measurer import TaskMeasurer
+from tilewright.ground.errors import TargetError
 from tilewright.target import CpuTarget, CudaTarget, GpuTarget, Target, available_cores, known_cpus
 from tilewright.target.cpu import _caches, _vector_facts
-from tilewright.task_measurer import TaskMeasurer
 
 
 def test_host_facts() -> None:
@@ -174,7 +174,7 @@ def test_errors_name_the_thing_and_the_way_out(spec: str, says: str) -> None:
 
 def test_builds_overlap_with_what_a_gpu_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """On the cores that are left; PoCL and the emulation run on these cores themselves."""
-    monkeypatch.setattr("tilewright.task_measurer.available_cores", lambda: 4)
+    monkeypatch.setattr("tilewright.front.task_measurer.available_cores", lambda: 4)
     for name, overlap in (("cuda:h100", True), ("opencl:pocl", False), ("cpu:haswell", False)):
         measurer = TaskMeasurer(Target.parse(name))
         assert measurer.local.overlap == overlap, name

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.random import Generator
 
-from tilewright.artifact import Array
+from tilewright.contract.artifact import Array
 
 if TYPE_CHECKING:
     from torch import nn

@@ -16,7 +16,7 @@ from math import sqrt
 import torch
 from torch import Tensor, nn
 
-from tilewright.artifact import Array
+from tilewright.contract.artifact import Array
 
 CALIBRATION_BATCH = 2
 

@@ -15,7 +15,7 @@ from benchmarks.models.export import onnx_file
 from benchmarks.models.table import CASES, NetworkCase, channels_last
 from benchmarks.peers.network_subject import NetworkSubject
 from benchmarks.peers.subjects import Side
-from tilewright.artifact import Array
+from tilewright.contract.artifact import Array
 from tilewright.target import Target
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from benchmarks.models.export import path_of
 from benchmarks.models.table import CASES
 from benchmarks.peers.subjects import Side, device_clock
-from tilewright.artifact import Array
+from tilewright.contract.artifact import Array
 from tilewright.target import Target
 
 if TYPE_CHECKING:

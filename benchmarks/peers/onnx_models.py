@@ -14,7 +14,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from benchmarks.peers.problems import Problem
-from tilewright.artifact import Array
+from tilewright.contract.artifact import Array
 
 OPSET = 18
 IR_VERSION = 10  # the newest that every listed peer reads

@@ -15,7 +15,7 @@ from benchmarks.hidet_cases import CASES as HIDET
 from benchmarks.hidet_cases import parts_of
 from benchmarks.peers.problems import problem_of, random_arrays
 from benchmarks.peers.subjects import Side, device_clock
-from tilewright.artifact import Array
+from tilewright.contract.artifact import Array
 from tilewright.target import Target
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from benchmarks.cases import Case
-from tilewright.artifact import Array
+from tilewright.contract.artifact import Array
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.reference import static_shape
 from tilewright.runtime.buffers import NUMPY_START, empty_at

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from tilewright.artifact import Array
+from tilewright.contract.artifact import Array
 from tilewright.runtime.device import DeviceFunction
 from tilewright.runtime.function import CompiledFunction
 from tilewright.target import Target

@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.artifact import Array, Artifact, BufferSpec, Packing, numpy_dtype
-from tilewright.errors import RunError, WrongAnswer
+from tilewright.contract.artifact import Array, Artifact, BufferSpec, Packing, numpy_dtype
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.reference import static_shape
+from tilewright.ground.errors import RunError, WrongAnswer
 from tilewright.measure.gate import ROUNDOFF, wrong_elements
 from tilewright.measure.inputs import default_kind, make_input
 from tilewright.measure.task import tolerance_of

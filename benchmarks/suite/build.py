@@ -38,23 +38,23 @@ from benchmarks.suite.made import DIGITS, Made, digest, make, source_key
 from benchmarks.suite.pack import CONTENTS, PEAKS, Pack, Program
 from benchmarks.suite.rungs import program_of
 from benchmarks.suite.verify import HOPPER
-from tilewright.artifact import Artifact
 from tilewright.build.compile import make_request
-from tilewright.cache import compiler_fingerprint
+from tilewright.contract.artifact import Artifact
+from tilewright.contract.cache import compiler_fingerprint
+from tilewright.contract.gene import Gene
 from tilewright.cost.candidates import Floats, Population, concatenate
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.cutlass import offered
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Var
 from tilewright.expr.serialize import dag_to_json
-from tilewright.gene import Gene
+from tilewright.ground.text import size
 from tilewright.schedule.trace import template_of
 from tilewright.space.default import default_of
 from tilewright.space.rules import rules_of
 from tilewright.space.rules.template import TEMPLATE
 from tilewright.space.space import TEMPLATE_ROWS, Space
 from tilewright.target import GpuTarget, Target
-from tilewright.text import size
 
 PROCESSES = 2
 BEST = 8  # by the estimate, of a template, before those that are different

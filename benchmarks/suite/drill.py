@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from benchmarks.suite.pack import Pack, Program
-from tilewright.errors import RunError
+from tilewright.ground.errors import RunError
 
 HANGING, WRONG = "matmul.tensor_cores.1", "matmul.threads.1"
 BODY = "\n{\n"  # where a kernel begins

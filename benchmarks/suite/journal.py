@@ -25,7 +25,7 @@ from typing import Any, TypeAlias
 
 from benchmarks.deadline import Deadline
 from benchmarks.suite.pack import Program
-from tilewright.files import replacing
+from tilewright.ground.files import replacing
 
 Line: TypeAlias = dict[str, Any]
 SUFFIX = ".jsonl"

@@ -22,12 +22,12 @@ from benchmarks.suite.bench import Bench
 from benchmarks.suite.journal import FAILED, FAULT, RIGHT, WRONG, Journal, Line, read
 from benchmarks.suite.pack import Pack, Program
 from benchmarks.suite.watch import ended
-from tilewright.artifact import Array, TensorMap
-from tilewright.errors import RunError, WrongAnswer
+from tilewright.contract.artifact import Array, TensorMap
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Tensor
 from tilewright.expr.tensors import placeholder
+from tilewright.ground.errors import RunError, WrongAnswer
 from tilewright.runtime.device import Device
 
 LADDER = "ladder"  # the name of its programs in a pack

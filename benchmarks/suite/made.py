@@ -16,15 +16,15 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from benchmarks.sass import Sass, faults
-from tilewright.artifact import Artifact
 from tilewright.build.compile import FRAME_WORTH_RUNNING, build_request, compile_lowered
 from tilewright.codegen import compile_program
-from tilewright.errors import ScheduleError, TilewrightError
+from tilewright.contract.artifact import Artifact
+from tilewright.contract.gene import Gene
 from tilewright.expr.dag import ComputeDAG
+from tilewright.expr.index.simplify import simplify
 from tilewright.expr.nodes import Const
 from tilewright.expr.serialize import dag_from_json
-from tilewright.expr.simplify import simplify
-from tilewright.gene import Gene
+from tilewright.ground.errors import ScheduleError, TilewrightError
 from tilewright.runtime import nvrtc
 from tilewright.schedule.lower import Lowered, lower
 from tilewright.schedule.state import State

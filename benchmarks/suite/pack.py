@@ -19,9 +19,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tilewright.artifact import Artifact
-from tilewright.errors import RunError
-from tilewright.files import replacing
+from tilewright.contract.artifact import Artifact
+from tilewright.ground.errors import RunError
+from tilewright.ground.files import replacing
 
 CONTENTS = "contents.json"
 PEAKS = "peaks"  # the name of the kernels that tell what a device can do

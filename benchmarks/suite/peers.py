@@ -21,7 +21,7 @@ from benchmarks.suite.bench import Bench
 from benchmarks.suite.cases import SPEED
 from benchmarks.suite.verify import Work
 from benchmarks.torch_graphs import Repeated, Torch
-from tilewright.errors import WrongAnswer
+from tilewright.ground.errors import WrongAnswer
 from tilewright.runtime.device import Seconds
 
 SETUP_S, PEER_S = 120.0, 60.0  # of PyTorch, and of a peer with its autotuning

@@ -10,9 +10,9 @@ from benchmarks.suite.ladder import THREADS, Rung
 from benchmarks.suite.made import features_of, made, of_template, source_key
 from benchmarks.suite.pack import Program
 from benchmarks.suite.verify import HOPPER
-from tilewright.artifact import Artifact, BufferSpec, Launch
 from tilewright.build.compile import device_code
 from tilewright.codegen.clike.cuda import Cuda
+from tilewright.contract.artifact import Artifact, BufferSpec, Launch
 from tilewright.expr.dtypes import DTYPES
 from tilewright.expr.reference import static_shape
 from tilewright.nest.instructions import BULK_COPY, PROXY_FENCE

@@ -14,7 +14,7 @@ from typing import Any
 
 from benchmarks.page_words import origin, table
 from benchmarks.suite.journal import FAILED, FAULT, RIGHT, WRONG, Line
-from tilewright.text import NONE, duration
+from tilewright.ground.text import NONE, duration
 
 HEAD = (
     "case", "best template", "time", "TFLOP/s", "of PyTorch", "of Triton", "of CUTLASS",

@@ -29,8 +29,8 @@ from benchmarks.suite.journal import FAILED, FAULT, RIGHT, WRONG, Journal, Line
 from benchmarks.suite.ladder import is_out
 from benchmarks.suite.pack import PEAKS, Pack, Program
 from benchmarks.suite.watch import UNUSABLE
-from tilewright.errors import RunError, WrongAnswer
 from tilewright.expr.dag import ComputeDAG
+from tilewright.ground.errors import RunError, WrongAnswer
 from tilewright.runtime.device import Device, Seconds
 
 RUN_S, SLOW_S = 8.0, 120.0  # of loading a program and of its run; of one that is compiled first

@@ -6,8 +6,8 @@
     net = tw.compile(model, db="tuning.db")
     (y,) = net(x)
 
-The logger "tilewright" tells how tuning goes on (`tilewright.log`). Names are imported when first
-used, so that `import tilewright` takes no time.
+The logger "tilewright" tells how tuning goes on (`tilewright.ground.log`). Names are imported when
+first used, so that `import tilewright` takes no time.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from tilewright.version import __version__ as __version__
 
 # Module of every public name.
 _EXPORTS: dict[str, tuple[str, ...]] = {
-    "tilewright.advice": ("Advice", "Finding", "advise"),
-    "tilewright.api": ("TuneResult", "plan", "tune"),
-    "tilewright.compilation": ("compile",),
-    "tilewright.errors": (
+    "tilewright.front.advice": ("Advice", "Finding", "advise"),
+    "tilewright.front.api": ("TuneResult", "plan", "tune"),
+    "tilewright.front.compilation": ("compile",),
+    "tilewright.ground.errors": (
         "BuildError",
         "ExprError",
         "InputError",
@@ -67,9 +67,9 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "sum",
         "table",
     ),
-    "tilewright.models": ("Model", "ModelSet", "Task", "load"),
+    "tilewright.front.models": ("Model", "ModelSet", "Task", "load"),
     "tilewright.runtime.library": ("load_library",),
-    "tilewright.artifact": ("BufferSpec",),
+    "tilewright.contract.artifact": ("BufferSpec",),
     "tilewright.search.objectives": (
         "EarlyStopping",
         "GeomeanSpeedup",
@@ -162,22 +162,7 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
-    from tilewright.api import TuneResult, plan, tune
-    from tilewright.artifact import BufferSpec
-    from tilewright.compilation import compile as compile
-    from tilewright.errors import (
-        BuildError,
-        ExprError,
-        InputError,
-        RecordsError,
-        RunError,
-        ScheduleError,
-        TargetError,
-        TilewrightError,
-        UnsupportedModel,
-        VerifyError,
-        WrongAnswer,
-    )
+    from tilewright.contract.artifact import BufferSpec
     from tilewright.expr import operators
     from tilewright.expr.intrinsics import abs as abs
     from tilewright.expr.intrinsics import (
@@ -211,7 +196,22 @@ if TYPE_CHECKING:
     from tilewright.expr.tensors import max as max
     from tilewright.expr.tensors import min as min
     from tilewright.expr.tensors import sum as sum
-    from tilewright.models import Model, ModelSet, Task, load
+    from tilewright.front.api import TuneResult, plan, tune
+    from tilewright.front.compilation import compile as compile
+    from tilewright.front.models import Model, ModelSet, Task, load
+    from tilewright.ground.errors import (
+        BuildError,
+        ExprError,
+        InputError,
+        RecordsError,
+        RunError,
+        ScheduleError,
+        TargetError,
+        TilewrightError,
+        UnsupportedModel,
+        VerifyError,
+        WrongAnswer,
+    )
     from tilewright.runtime.library import load_library
     from tilewright.search.objectives import (
         EarlyStopping,

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from tilewright import api, task_measurer
-from tilewright.gene import Gene
+from tilewright.contract.gene import Gene
+from tilewright.front import api, task_measurer
 from tilewright.measure.measurer import MeasureResult
 from tilewright.search.tasks import TuningTask
 

@@ -13,7 +13,7 @@ from benchmarks.operators import DEFAULT, curve
 from benchmarks.peers.process import SideError
 from benchmarks.turns import chosen, installed, outliers
 
-from tilewright.gene import Gene
+from tilewright.contract.gene import Gene
 from tilewright.records.rows import Trial
 
 

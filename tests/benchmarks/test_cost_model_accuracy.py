@@ -13,11 +13,11 @@ from simulated_device import simulate
 
 import tilewright as tw
 from benchmarks import cost_model
-from tilewright import machine
-from tilewright.errors import InputError
 from tilewright.expr import operators as ops
 from tilewright.expr.tensors import placeholder
-from tilewright.search.beam import undecided
+from tilewright.front import machine
+from tilewright.ground.errors import InputError
+from tilewright.search.strategies.beam import undecided
 
 TRIALS = 20
 

@@ -11,10 +11,10 @@ from benchmarks.cutlass_offline import main, programs
 from benchmarks.cutlass_page import cutlass_offline as section
 
 from benchmarks import cutlass_offline
-from tilewright.artifact import CodeReport
 from tilewright.build.native import Compiled
+from tilewright.contract.artifact import CodeReport
 from tilewright.cutlass import Program
-from tilewright.errors import BuildError
+from tilewright.ground.errors import BuildError
 
 
 @pytest.fixture

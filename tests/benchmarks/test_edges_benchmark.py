@@ -21,8 +21,8 @@ from tiny_network import save_tiny
 
 import tilewright as tw
 from benchmarks import edges
-from tilewright.machine import host_target
-from tilewright.text import NONE
+from tilewright.front.machine import host_target
+from tilewright.ground.text import NONE
 
 SECONDS = {"tilewright": 1e-3, "untuned": 2e-3, "torch": 5e-3, "onnxruntime": 4e-3}
 

@@ -15,7 +15,7 @@ from tiny_network import save_tiny
 
 from benchmarks import gpu_networks, gpu_operators
 from devices import at_hand
-from tilewright.errors import TargetError
+from tilewright.ground.errors import TargetError
 from tilewright.measure.ceilings import Traffic
 from tilewright.runtime.devices import open_device
 from tilewright.target import CudaTarget, Target

@@ -13,8 +13,8 @@ from benchmarks.gpu_candidates import SMALL, Family, Figures, measured, small_da
 
 from benchmarks import gpu_candidates
 from devices import at_hand
-from tilewright.artifact import Artifact
-from tilewright.errors import RunError, ScheduleError
+from tilewright.contract.artifact import Artifact
+from tilewright.ground.errors import RunError, ScheduleError
 from tilewright.runtime.opencl import OpenclDevice
 from tilewright.schedule.steps import Step
 

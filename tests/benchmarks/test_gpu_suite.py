@@ -38,9 +38,9 @@ from benchmarks.suite.verify import Work, verify
 from benchmarks.suite.watch import watch
 
 from prepared import run_blocked
-from tilewright.artifact import Artifact, CodeReport
 from tilewright.build.compile import compile_request, make_request
-from tilewright.errors import RunError, ScheduleError, WrongAnswer
+from tilewright.contract.artifact import Artifact, CodeReport
+from tilewright.ground.errors import RunError, ScheduleError, WrongAnswer
 from tilewright.measure.ceilings import Traffic
 from tilewright.runtime.emulated import EmulatedDevice
 from tilewright.space.default import default_gene

@@ -23,11 +23,11 @@ from benchmarks.peers.process import SideError
 from simulated_device import simulate
 
 from benchmarks import hidet
-from tilewright.machine import host_target
+from tilewright.front.machine import host_target
+from tilewright.ground.text import NONE
 from tilewright.space.decisions import TileFactors
 from tilewright.space.rules import rules_of
 from tilewright.space.space import Space
-from tilewright.text import NONE
 
 ORIGIN = {"machine": "some CPU", "commit": "abc", "date": "2026-01-02T03:04:05+00:00"}
 CALLS = {"tilewright": 2e-3, "untuned": 4e-3, "onnxruntime": 3e-3}

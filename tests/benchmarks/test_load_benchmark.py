@@ -17,7 +17,7 @@ from benchmarks.peers.paced import Pace, latencies
 from benchmarks.peers.subjects import Side
 from tiny_network import save_tiny
 
-from tilewright.machine import host_target
+from tilewright.front.machine import host_target
 
 
 @pytest.fixture(autouse=True)

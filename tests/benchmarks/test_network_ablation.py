@@ -24,7 +24,7 @@ from simulated_device import simulate
 from tiny_network import save_tiny
 
 from benchmarks import network_ablation
-from tilewright.gene import Gene
+from tilewright.contract.gene import Gene
 from tilewright.records.rows import Trial
 from tilewright.schedule.steps import LayoutRewrite
 from tilewright.space.rules import CPU_RULES

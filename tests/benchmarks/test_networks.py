@@ -15,7 +15,7 @@ from benchmarks.tuning_log import Point, Slice, TuningLog, estimates, points, re
 from simulated_device import simulate
 from tiny_network import save_tiny
 
-from tilewright.gene import Gene
+from tilewright.contract.gene import Gene
 from tilewright.records.rows import Trial
 
 INF = float("inf")

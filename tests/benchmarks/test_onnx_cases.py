@@ -16,7 +16,7 @@ from benchmarks.onnx_cases import Case, Data, Outcome, collect, difference, run
 from onnx import TensorProto, helper
 
 from benchmarks import onnx_conformance as conformance
-from tilewright.graph.onnx_ops import TRANSLATORS, UNSUPPORTED
+from tilewright.graph.onnx.ops import TRANSLATORS, UNSUPPORTED
 
 PARTS, OTHER_PARTS = 6, 8
 # Cases of the suite that ask for what an operator's limits exclude.

@@ -12,7 +12,7 @@ from simulated_device import simulate
 from tiny_network import save_tiny
 
 from benchmarks import profiler
-from tilewright.search.profiler import PROGRAMS
+from tilewright.search.strategies.profiler import PROGRAMS
 
 
 def test_both_sides_are_tuned_once_and_take_turns(

@@ -8,7 +8,7 @@ from benchmarks.cases import CASES
 from benchmarks.roofline import bound_of, least_side, loads_per_fma, traffic_of
 
 from assembly import assembly
-from tilewright.machine import host_target
+from tilewright.front.machine import host_target
 from tilewright.measure.ceilings import (
     Ceilings,
     Traffic,

@@ -14,7 +14,7 @@ from benchmarks.template_problems import Problem, drawn
 
 from benchmarks import gpu_candidates, template_candidates
 from devices import at_hand, tools
-from tilewright.errors import ScheduleError, WrongAnswer
+from tilewright.ground.errors import ScheduleError, WrongAnswer
 from tilewright.schedule.steps import UseTemplate
 from tilewright.schedule.templates.tensor_cores import TENSOR_CORES
 

@@ -16,10 +16,10 @@ from onnx import TensorProto, helper, numpy_helper
 
 import tilewright as tw
 from benchmarks import template_models
-from tilewright.errors import WrongAnswer
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.tensors import placeholder
+from tilewright.ground.errors import WrongAnswer
 from tilewright.nest.nodes import Program
 from tilewright.schedule.templates import ON_GPUS
 from tilewright.target import Target

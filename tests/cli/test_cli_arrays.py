@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 import tilewright as tw
-from tilewright.artifact import BufferSpec
 from tilewright.cli import arrays as arrays_module
 from tilewright.cli.arrays import random_words, read_inputs, write_outputs
-from tilewright.errors import InputError
+from tilewright.contract.artifact import BufferSpec
+from tilewright.ground.errors import InputError
 
 SPECS = (BufferSpec("x", (2, 3), "float32"), BufferSpec("ids", (4,), "int64"))
 

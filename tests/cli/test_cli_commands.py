@@ -14,8 +14,8 @@ from typer.testing import Result
 import tilewright as tw
 from cli_models import TRIALS, check_error, cli, save_classifier, save_products
 from devices import tools
+from tilewright.ground.text import size
 from tilewright.records.database import Database
-from tilewright.text import size
 
 COMMANDS = (
     *(

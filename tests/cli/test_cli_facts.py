@@ -8,7 +8,7 @@ from pathlib import Path
 from typer.testing import Result
 
 from cli_models import TRIALS, cli
-from tilewright.inspection import write_report
+from tilewright.front.inspection import write_report
 from tilewright.records.database import Database
 from tilewright.records.rows import MEASURED, RUN
 

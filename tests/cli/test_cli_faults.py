@@ -18,7 +18,7 @@ from test_cli_progress import progress
 import tilewright as tw
 from cli_models import check_error, cli
 from tilewright.cli.console import complain, output, tolerate_encodings
-from tilewright.errors import InputError
+from tilewright.ground.errors import InputError
 
 MAIN = "from tilewright.cli import main; main()"
 

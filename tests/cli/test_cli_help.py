@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from cli_models import cli
 from tilewright.cli.app import app
-from tilewright.search.strategies import STRATEGIES
+from tilewright.search.strategies.table import STRATEGIES
 
 COMMANDS = ("tune", "compile", "run", "bench", "show", "report", "records", "export", "ops")
 

@@ -9,12 +9,12 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
+from tilewright.ground.text import shortened
 from tilewright.progress.display import live_view
 from tilewright.progress.snapshot import Snapshot
 from tilewright.progress.table import COLUMNS, MOST, TaskTable
 from tilewright.search.measuring import Shares
 from tilewright.search.progress import Budget, TaskResult
-from tilewright.text import shortened
 
 NAMES = (
     "conv_batch_normalization_relu_1x56x56x64_256_1x1",

@@ -10,8 +10,8 @@ import tilewright as tw
 from tilewright.cli.console import complain, output, remark
 from tilewright.cli.options import assignments, parse_constants, parse_objective, parse_shape
 from tilewright.cli.timing import interleaved
-from tilewright.errors import InputError
-from tilewright.text import (
+from tilewright.ground.errors import InputError
+from tilewright.ground.text import (
     clock,
     count,
     duration,

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from assembly import assembly
-from tilewright.artifact import ALIGNMENT, numpy_dtype
 from tilewright.build.compile import compile_lowered
-from tilewright.nest.interpret import interpret
+from tilewright.contract.artifact import ALIGNMENT, numpy_dtype
 from tilewright.nest.nodes import Program
+from tilewright.nest.reference.interpret import interpret
 from tilewright.nest.verify import verify
 from tilewright.runtime.buffers import GuardedBuffer
 from tilewright.runtime.cpu import LoadedKernel, pointer_array

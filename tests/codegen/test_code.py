@@ -19,10 +19,10 @@ from tilewright.codegen import Kernel, compile_program
 from tilewright.codegen.llvm.builder import Builder
 from tilewright.codegen.llvm.machine import compile_ir
 from tilewright.codegen.llvm.prefetch import INTO_SECOND_LEVEL, TO_BE_WRITTEN
-from tilewright.errors import BuildError
 from tilewright.expr.dtypes import FLOAT32, FLOAT64
 from tilewright.expr.nodes import Const, Select, Tensor, Var, call
 from tilewright.expr.tensors import placeholder, table
+from tilewright.ground.errors import BuildError
 from tilewright.nest.nodes import Alloc, Kind, Program, Store, seq
 from tilewright.target import Target
 

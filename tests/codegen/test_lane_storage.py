@@ -15,8 +15,8 @@ from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import select
 from tilewright.expr.tensors import compute, placeholder, reduce_axis
 from tilewright.expr.tensors import sum as sum_over
-from tilewright.nest.interpret import interpret
 from tilewright.nest.nodes import Alloc, For, Kind, Program, walk
+from tilewright.nest.reference.interpret import interpret
 from tilewright.nest.verify import verify
 from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State

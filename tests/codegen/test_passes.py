@@ -21,15 +21,15 @@ from tilewright.codegen.passes.tiles import strip_mined, tiled
 from tilewright.codegen.passes.unroll import unrolled
 from tilewright.codegen.passes.version import versioned
 from tilewright.codegen.passes.zero_terms import with_zero_terms, without_zero_terms
-from tilewright.errors import BuildError
 from tilewright.expr.dtypes import FLOAT32
-from tilewright.expr.intervals import Interval
+from tilewright.expr.index.intervals import Interval
 from tilewright.expr.nodes import Const, Select, Tensor, Var, as_expr
 from tilewright.expr.tensors import placeholder
-from tilewright.nest.interpret import interpret
+from tilewright.ground.errors import BuildError
 from tilewright.nest.marks import marks
 from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Program, Store, seq, walk
 from tilewright.nest.print import nest_text
+from tilewright.nest.reference.interpret import interpret
 from tilewright.nest.verify import verify
 from tilewright.target import CpuTarget, Target
 

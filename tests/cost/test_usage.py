@@ -16,8 +16,8 @@ from tilewright.cost.usage import usage_of
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Extent, Tensor, free_vars
+from tilewright.nest.gpu.workers import kernels, thread_counts
 from tilewright.nest.nodes import THREADS, Alloc, Kind, Node, Program, Scope, walk
-from tilewright.nest.workers import kernels, thread_counts
 from tilewright.schedule.state import State
 from tilewright.space.space import Space
 from tilewright.target import CpuTarget, Target

@@ -23,10 +23,10 @@ from typing import Any, Self
 import numpy as np
 from operator_tensors import dag_of
 
-from tilewright.artifact import ALIGNMENT, Array, Artifact, BufferSpec, numpy_dtype
 from tilewright.build import build
-from tilewright.errors import RunError, WrongAnswer
+from tilewright.contract.artifact import ALIGNMENT, Array, Artifact, BufferSpec, numpy_dtype
 from tilewright.expr.dag import ComputeDAG
+from tilewright.ground.errors import RunError, WrongAnswer
 from tilewright.measure.gate import Tolerance, wrong_elements
 from tilewright.measure.inputs import make_inputs
 from tilewright.measure.task import MeasureTask

@@ -19,9 +19,9 @@ from native_worker import Job, Workload, programs
 from operator_tensors import NORMS, PAPER, POOLING
 
 from devices import tools
-from tilewright.artifact import Array, Artifact, numpy_dtype
 from tilewright.build import build
-from tilewright.errors import WrongAnswer
+from tilewright.contract.artifact import Array, Artifact, numpy_dtype
+from tilewright.ground.errors import WrongAnswer
 from tilewright.runtime.native import SOURCE
 from tilewright.target import Target
 

@@ -18,11 +18,12 @@ from onnx import TensorProto, helper, numpy_helper
 import tilewright as tw
 from tilewright import operators as ops
 from tilewright.build import build
-from tilewright.errors import TilewrightError
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.evaluate import Array
-from tilewright.kernels import kernel_name
-from tilewright.machine import host_target, machine_of
+from tilewright.front.kernels import kernel_name
+from tilewright.front.machine import host_target, machine_of
+from tilewright.front.tuning_tasks import tasks_of
+from tilewright.ground.errors import TilewrightError
 from tilewright.measure.task import tolerance_of
 from tilewright.measure.trial import RunOptions
 from tilewright.records.database import Database
@@ -31,7 +32,6 @@ from tilewright.runtime.device import DeviceFunction
 from tilewright.runtime.function import CompiledFunction
 from tilewright.schedule.trace import steps_of
 from tilewright.search.progress import Progress
-from tilewright.tuning_tasks import tasks_of
 
 pytestmark = pytest.mark.cpu
 

@@ -14,17 +14,17 @@ import tilewright as tw
 from made_up_latencies import simulate
 from simulated_tuning import record_search
 from tilewright.cli.app import app
+from tilewright.contract.gene import Gene
 from tilewright.expr import operators as ops
-from tilewright.gene import Gene
-from tilewright.inspection import plan_of
-from tilewright.machine import host_target, machine_of
+from tilewright.front.inspection import plan_of
+from tilewright.front.machine import host_target, machine_of
+from tilewright.front.tuning_tasks import tasks_of
 from tilewright.records.database import Database
 from tilewright.records.rows import CARRIED, DEFAULT
 from tilewright.search.reuse.carry import Carried, Carrier
 from tilewright.search.reuse.rounds import CHOICE, LOADS, THREADS, UNROLL
 from tilewright.search.reuse.run import WELL_KNOWN
 from tilewright.search.reuse.strategy import LENGTH
-from tilewright.tuning_tasks import tasks_of
 from workloads import given
 
 pytestmark = pytest.mark.cpu

@@ -10,16 +10,16 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import tilewright as tw
-from tilewright.errors import ScheduleError
 from tilewright.expr import operators as ops
-from tilewright.machine import host_target, machine_of
+from tilewright.front.machine import host_target, machine_of
+from tilewright.front.tuning_tasks import tasks_of
+from tilewright.ground.errors import ScheduleError
 from tilewright.records.database import Database
 from tilewright.records.rows import DEFAULT, Trial
 from tilewright.schedule.state import State
 from tilewright.schedule.template_step import UseTemplate, matched
 from tilewright.schedule.templates import REGISTERS
 from tilewright.schedule.trace import gene_of
-from tilewright.tuning_tasks import tasks_of
 
 pytestmark = pytest.mark.cpu
 

@@ -28,9 +28,9 @@ from problems import (
 from tilewright.build.native import native_artifact
 from tilewright.cutlass.architectures import Architecture
 from tilewright.cutlass.parameters import Parameters
-from tilewright.errors import RunError
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
+from tilewright.ground.errors import RunError
 from tilewright.runtime.device import DeviceFunction
 from tilewright.runtime.emulated import EmulatedDevice
 

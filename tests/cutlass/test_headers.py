@@ -9,10 +9,9 @@ from types import SimpleNamespace
 import pytest
 from problems import TILES, match, product
 
-from tilewright import headers
 from tilewright.build.native import compile_template
-from tilewright.errors import BuildError
-from tilewright.runtime import nvrtc
+from tilewright.ground.errors import BuildError
+from tilewright.runtime import headers, nvrtc
 from tilewright.runtime.nvrtc import RejectedError, first_error
 
 

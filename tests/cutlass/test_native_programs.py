@@ -11,22 +11,22 @@ import pytest
 from problems import IN_SHARED, TILES, convolution, half, match, product, two_convolutions
 
 import tilewright as tw
-from tilewright.artifact import Artifact
 from tilewright.build import build_request, make_request
 from tilewright.build.layers import Layers
 from tilewright.build.native import build_native, prebuild, written
+from tilewright.contract.artifact import Artifact
+from tilewright.contract.gene import Gene
 from tilewright.cutlass import Native, gene_of, matches_of, native_of, offered
 from tilewright.cutlass import genes as cutlass_genes
-from tilewright.errors import ScheduleError
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.serialize import workload_hash
 from tilewright.expr.tensors import placeholder
-from tilewright.gene import Gene
+from tilewright.ground.errors import ScheduleError
 from tilewright.measure.trial import RunOptions
 from tilewright.records.database import Database
 from tilewright.runtime import nvrtc
-from tilewright.search.offered import TEMPLATE, Offered
+from tilewright.search.strategies.offered import TEMPLATE, Offered
 from tilewright.target import Target
 from tilewright.target.cpu import host_cpu
 

@@ -23,9 +23,9 @@ from problems import (
 from tilewright.cutlass.architectures import ARCHITECTURES
 from tilewright.cutlass.parameters import FIELDS, Parameters, check, valid
 from tilewright.cutlass.template import columns_of
-from tilewright.errors import ScheduleError
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
+from tilewright.ground.errors import ScheduleError
 
 
 def refusal(name: str, parameters: Parameters, *given: object) -> str:

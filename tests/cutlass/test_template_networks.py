@@ -10,21 +10,21 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import tilewright as tw
+from tilewright.contract.gene import Gene
 from tilewright.cutlass import offered
-from tilewright.errors import RecordsError
 from tilewright.expr.operators import matmul
 from tilewright.expr.tensors import placeholder
-from tilewright.gene import Gene
-from tilewright.inspection import find_program, write_report
-from tilewright.kernels import build_recorded, untemplated
-from tilewright.machine import machine_of
-from tilewright.models import Model
+from tilewright.front.inspection import find_program, write_report
+from tilewright.front.kernels import build_recorded, untemplated
+from tilewright.front.machine import machine_of
+from tilewright.front.models import Model
+from tilewright.front.tuning_tasks import tasks_of
+from tilewright.ground.errors import RecordsError
 from tilewright.records.database import Database
 from tilewright.records.rows import Trial
-from tilewright.search.imported import ImportCheck
+from tilewright.search.model.imported import ImportCheck
 from tilewright.search.tasks import TuningTask
 from tilewright.target import Target
-from tilewright.tuning_tasks import tasks_of
 
 EMULATED = Target.parse("emulated")
 PROVED = Target.parse("emulated proved=cutlass.gemm+cutlass.b2b_gemm+cutlass.b2b_conv")

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from index_strategies import bounds, conditions, indices, sample
 
-from tilewright.errors import ExprError
-from tilewright.expr import extents
 from tilewright.expr.evaluate import ColumnProgram, evaluate
-from tilewright.expr.intervals import Interval
+from tilewright.expr.index import extents
+from tilewright.expr.index.intervals import Interval
 from tilewright.expr.nodes import Expr, Extent, Var, as_expr, binary, cast, select
 from tilewright.expr.tensors import placeholder
+from tilewright.ground.errors import ExprError
 
 T, U = Var("T"), Var("U")
 OPERATIONS = {

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from test_evaluate import matmul, normal, padded_conv2d, softmax
 
-from tilewright.errors import ExprError
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Reduce, Tensor, binary, call, cast
 from tilewright.expr.operators import conv_transpose
 from tilewright.expr.tensors import compute, placeholder, reduce_axis, table
 from tilewright.expr.tensors import max as max_over
 from tilewright.expr.tensors import sum as sum_over
+from tilewright.ground.errors import ExprError
 
 
 def names(tensors: tuple[Tensor, ...]) -> list[str]:

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tilewright.errors import ExprError, InputError
 from tilewright.expr import reference
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.dtypes import FLOAT32
@@ -19,6 +18,7 @@ from tilewright.expr.tensors import max as max_over
 from tilewright.expr.tensors import min as min_over
 from tilewright.expr.tensors import prod as prod_over
 from tilewright.expr.tensors import sum as sum_over
+from tilewright.ground.errors import ExprError, InputError
 
 i, j = Var("i"), Var("j")
 quick = settings(max_examples=40, deadline=None, derandomize=True)

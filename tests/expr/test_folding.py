@@ -11,7 +11,8 @@ from index_strategies import LOOPS
 from tilewright.expr.dtypes import DTYPES, DType
 from tilewright.expr.evaluate import evaluate
 from tilewright.expr.folding import fold
-from tilewright.expr.intervals import Interval, interval
+from tilewright.expr.index.intervals import Interval, interval
+from tilewright.expr.index.simplify import FALSE, TRUE, Simplifier, simplify
 from tilewright.expr.nodes import (
     ARITHMETIC,
     COMPARISONS,
@@ -26,7 +27,6 @@ from tilewright.expr.nodes import (
     select,
     walk,
 )
-from tilewright.expr.simplify import FALSE, TRUE, Simplifier, simplify
 from tilewright.expr.tensors import placeholder
 
 quick = settings(max_examples=400, deadline=None, derandomize=True)

@@ -15,7 +15,9 @@ from tilewright.expr import access
 from tilewright.expr.dag import ComputeDAG, stage_flops
 from tilewright.expr.dtypes import FLOAT32
 from tilewright.expr.evaluate import evaluate
-from tilewright.expr.intervals import interval, may_wrap
+from tilewright.expr.index.intervals import interval, may_wrap
+from tilewright.expr.index.polynomials import sort_key
+from tilewright.expr.index.simplify import simplify
 from tilewright.expr.nodes import (
     Binary,
     Expr,
@@ -37,13 +39,11 @@ from tilewright.expr.nodes import (
     with_reads,
 )
 from tilewright.expr.operators.movement import clamped_index
-from tilewright.expr.polynomials import sort_key
+from tilewright.expr.rewrites.zero_terms import congruences, conjuncts, zero_factors
 from tilewright.expr.serialize import dag_from_json, dag_to_json, structure_hash, workload_hash
-from tilewright.expr.simplify import simplify
 from tilewright.expr.structure import structure
 from tilewright.expr.tensors import Compute, compute, placeholder, reduce_axis
 from tilewright.expr.tensors import sum as sum_over
-from tilewright.expr.zero_terms import congruences, conjuncts, zero_factors
 from tilewright.nest.operations import operations
 
 LEVELS = 24

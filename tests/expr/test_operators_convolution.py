@@ -18,9 +18,9 @@ from operator_cases import (
     stages,
 )
 
-from tilewright.errors import ExprError
 from tilewright.expr import operators as op
 from tilewright.expr.tensors import placeholder
+from tilewright.ground.errors import ExprError
 
 
 def onnx_weights(w: Array) -> Array:

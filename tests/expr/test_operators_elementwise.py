@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from operator_cases import close, like, normal, onnx_node, run, stages
 
-from tilewright.errors import ExprError
 from tilewright.expr import operators as op
 from tilewright.expr.tensors import placeholder
+from tilewright.ground.errors import ExprError
 
 BINARY: list[tuple[Callable[..., Any], Callable[..., Any]]] = [
     (op.add, np.add),

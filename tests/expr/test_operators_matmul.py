@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from operator_cases import close, like, normal, run, stages
 
-from tilewright.errors import ExprError
 from tilewright.expr import operators as op
 from tilewright.expr.tensors import placeholder
+from tilewright.ground.errors import ExprError
 
 
 @pytest.mark.parametrize("transpose_a", [False, True])

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from operator_cases import channels_first, channels_last, like, normal, onnx_node, run
 
-from tilewright.errors import ExprError
 from tilewright.expr import operators as op
 from tilewright.expr.nodes import Binary, walk
 from tilewright.expr.tensors import Compute, placeholder
+from tilewright.ground.errors import ExprError
 
 equal = np.testing.assert_array_equal
 

@@ -17,9 +17,9 @@ from operator_cases import (
     stages,
 )
 
-from tilewright.errors import ExprError
 from tilewright.expr import operators as op
 from tilewright.expr.tensors import placeholder
+from tilewright.ground.errors import ExprError
 
 CASES = [
     # spatial, kernel, stride, pads, dilation, ceil

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from operator_cases import close, like, normal, run, stages
 
-from tilewright.errors import ExprError
 from tilewright.expr import operators as op
 from tilewright.expr.tensors import placeholder
+from tilewright.ground.errors import ExprError
 
 REDUCTIONS: list[tuple[Any, Any]] = [
     (op.reduce_sum, np.sum),

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from index_strategies import indices
 from test_evaluate import matmul, normal, padded_conv2d, softmax
 
-from tilewright.errors import ExprError
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Expr, Tensor, Var, cast, select, substitute
 from tilewright.expr.serialize import (
@@ -23,6 +22,7 @@ from tilewright.expr.serialize import (
 )
 from tilewright.expr.tensors import compute, placeholder, reduce_axis, table
 from tilewright.expr.tensors import sum as sum_over
+from tilewright.ground.errors import ExprError
 
 
 def with_table(values: object, scale: float = 2.0, constant: bool = False) -> ComputeDAG:

@@ -10,7 +10,8 @@ from index_strategies import bounds, conditions, indices, sample
 
 from tilewright.expr.dtypes import FLOAT32, FLOAT64
 from tilewright.expr.evaluate import evaluate
-from tilewright.expr.intervals import Interval, interval
+from tilewright.expr.index.intervals import Interval, interval
+from tilewright.expr.index.simplify import FALSE, TRUE, Simplifier, affine, simplify
 from tilewright.expr.nodes import (
     Binary,
     Call,
@@ -25,7 +26,6 @@ from tilewright.expr.nodes import (
     select,
     walk,
 )
-from tilewright.expr.simplify import FALSE, TRUE, Simplifier, affine, simplify
 from tilewright.expr.tensors import placeholder
 
 i, j, k, x, y, T, U = (Var(n) for n in "ijkxyTU")

@@ -9,8 +9,8 @@ from tilewright.expr import tensors as te
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.intrinsics import erf
 from tilewright.expr.nodes import Tensor
+from tilewright.expr.rewrites.what_if import activations, aligned, deepened, without
 from tilewright.expr.tensors import placeholder
-from tilewright.expr.what_if import activations, aligned, deepened, without
 from workloads import given
 
 

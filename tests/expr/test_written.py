@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from tilewright.errors import ExprError, ScheduleError
 from tilewright.expr import tensors
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Expr, Tensor, Var, children, select
@@ -15,6 +14,7 @@ from tilewright.expr.written import (
     Definition,
     written,
 )
+from tilewright.ground.errors import ExprError, ScheduleError
 from tilewright.schedule.state import State
 from tilewright.schedule.steps import ComputeInline
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tilewright as tw
-from tilewright.errors import ExprError
+from tilewright.ground.errors import ExprError
 
 A = tw.placeholder((8, 6), name="A")
 K = tw.reduce_axis(6, "k")

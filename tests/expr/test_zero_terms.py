@@ -14,9 +14,14 @@ from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG, inline_reads
 from tilewright.expr.nodes import Tensor, cast, select
 from tilewright.expr.reference import compute_of, sizes
+from tilewright.expr.rewrites.zero_terms import (
+    is_solvable,
+    nonzero_terms,
+    periods,
+    without_zero_terms,
+)
 from tilewright.expr.tensors import Compute, compute, placeholder, reduce_axis
 from tilewright.expr.tensors import sum as sum_over
-from tilewright.expr.zero_terms import is_solvable, nonzero_terms, periods, without_zero_terms
 
 EXTENT = 5
 OPTIONS = [

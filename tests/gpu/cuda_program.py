@@ -22,19 +22,19 @@ from typing import Any
 import numpy as np
 from gpu_cases import CASES
 
-from tilewright.artifact import Artifact
 from tilewright.build import build
 from tilewright.build.native import build_native
+from tilewright.contract.artifact import Artifact
 from tilewright.cutlass import gene_of, matches_of
 from tilewright.cutlass.parameters import Parameters
-from tilewright.errors import TilewrightError
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.operators import batch_matmul, matmul, relu
 from tilewright.expr.tensors import placeholder
-from tilewright.headers import folders
+from tilewright.ground.errors import TilewrightError
 from tilewright.runtime.cuda import CudaDevice
 from tilewright.runtime.device import DeviceFunction
 from tilewright.runtime.emulated import HEADERS, TEMPLATE_OPTIONS, WRAPPERS
+from tilewright.runtime.headers import folders
 from tilewright.runtime.tensor_maps import EncodedMap
 from tilewright.schedule.steps import UseTemplate
 from tilewright.schedule.templates import WARP_SPECIALIZED

@@ -26,8 +26,8 @@ from benchmarks.suite.speed import Visit, ceilings
 from cuda_program import binary
 
 from benchmarks import gpu_peaks
-from tilewright.artifact import Artifact
 from tilewright.build.compile import make_request
+from tilewright.contract.artifact import Artifact
 from tilewright.runtime.cuda import CudaDevice
 from tilewright.space.space import Space
 from tilewright.target import GpuTarget, Target

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.artifact import Artifact
 from tilewright.build import build
+from tilewright.contract.artifact import Artifact
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Expr, Tensor

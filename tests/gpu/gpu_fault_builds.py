@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilewright.artifact import Artifact, BufferSpec, Launch
+from tilewright.contract.artifact import Artifact, BufferSpec, Launch
 from tilewright.runtime.devices import target_at_hand
 
 SIZE = 256

@@ -10,9 +10,9 @@ from gpu_cases import CASES
 from tilewright.codegen.clike import Dialect, emit
 from tilewright.codegen.clike.cuda import Cuda
 from tilewright.codegen.clike.opencl import OpenclC
-from tilewright.errors import BuildError
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.tensors import compute, placeholder
+from tilewright.ground.errors import BuildError
 from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
 

@@ -17,9 +17,9 @@ from tilewright.codegen.passes.simplify import simplified
 from tilewright.expr.dtypes import FLOAT32, dtype
 from tilewright.expr.nodes import Const, Read, Tensor, Var, as_expr
 from tilewright.expr.tensors import placeholder
-from tilewright.nest.interpret import interpret
 from tilewright.nest.marks import marks
 from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Program, Scope, Store, seq, walk
+from tilewright.nest.reference.interpret import interpret
 from tilewright.nest.verify import verify
 from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State

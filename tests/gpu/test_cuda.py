@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tilewright.errors import TargetError
+from tilewright.ground.errors import TargetError
 from tilewright.runtime.cuda import (
     APART,
     GRAIN_S,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tilewright.artifact import numpy_dtype
+from tilewright.contract.artifact import numpy_dtype
 from tilewright.runtime import dlpack
 
 Results = dict[str, Any]

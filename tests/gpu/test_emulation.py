@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 from gpu_cases import CASES
 
-from tilewright.artifact import Artifact
 from tilewright.codegen.clike.cuda import Cuda
-from tilewright.errors import RunError
+from tilewright.contract.artifact import Artifact
+from tilewright.ground.errors import RunError
 from tilewright.runtime.emulated import EmulatedDevice
 
 DEVICE = EmulatedDevice(seed=3)

@@ -11,7 +11,7 @@ from tilewright.build import build
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.cost.features import COLUMNS, INDEX
 from tilewright.cost.resources import SPARE_REGISTERS
-from tilewright.search.evolution import Evolution, EvolutionSettings
+from tilewright.search.strategies.evolution import Evolution, EvolutionSettings
 from tilewright.space.decisions import TileFactors
 from tilewright.space.default import default_of
 from tilewright.space.space import Space

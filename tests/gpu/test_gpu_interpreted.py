@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from gpu_cases import CASES
 
-from tilewright.nest.interpret import interpret
+from tilewright.nest.reference.interpret import interpret
 from tilewright.nest.verify import verify
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from gpu_cases import CASES, Case, gemm_relu, tiled
 
-from tilewright.artifact import Artifact
 from tilewright.build import build
+from tilewright.contract.artifact import Artifact
 from tilewright.cost.candidates import Population
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.cost.features import INDEX
@@ -15,10 +15,10 @@ from tilewright.cost.resources import resources, runs_on
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.evaluate import ColumnProgram
 from tilewright.expr.nodes import as_expr
-from tilewright.nest.interpret import interpret
+from tilewright.nest.gpu.workers import kernels, thread_counts
 from tilewright.nest.nodes import Alloc, Kind, Scope, Store, walk
+from tilewright.nest.reference.interpret import interpret
 from tilewright.nest.verify import verify
-from tilewright.nest.workers import kernels, thread_counts
 from tilewright.runtime.device import Device, DeviceFunction
 from tilewright.runtime.emulated import EmulatedDevice
 from tilewright.runtime.opencl import OpenclDevice

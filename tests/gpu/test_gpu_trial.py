@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 from gpu_cases import CASES
 
-from tilewright.errors import RunError, TargetError, WrongAnswer
+from tilewright.contract.surroundings import ALONE, Setting
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.tensors import compute, placeholder
+from tilewright.ground.errors import RunError, TargetError, WrongAnswer
 from tilewright.measure.device_trial import DeviceTask, device_of
 from tilewright.measure.gate import Tolerance
 from tilewright.measure.inputs import InputKind, make_input
@@ -24,7 +25,6 @@ from tilewright.measure.measurer import LocalMeasurer
 from tilewright.measure.task import MeasureTask
 from tilewright.measure.trial import RunOptions
 from tilewright.runtime.opencl import OpenclDevice
-from tilewright.setting import ALONE, Setting
 from tilewright.target import Target
 
 QUICK = RunOptions(repeats=2, min_repeat_ms=1, timeout_s=60)

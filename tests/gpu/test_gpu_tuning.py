@@ -16,10 +16,10 @@ import pytest
 import tilewright as tw
 from cli_models import cli, save_classifier
 from tilewright.build import build
-from tilewright.errors import BuildError, TargetError
 from tilewright.expr import operators as ops
-from tilewright.inspection import find_program, write_report
-from tilewright.machine import machine_of
+from tilewright.front.inspection import find_program, write_report
+from tilewright.front.machine import machine_of
+from tilewright.ground.errors import BuildError, TargetError
 from tilewright.measure.measurer import LocalMeasurer
 from tilewright.measure.trial import RunOptions
 from tilewright.records.database import Database

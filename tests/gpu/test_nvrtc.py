@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 from gpu_cases import CASES, Case, gemm_relu
 
-from tilewright.artifact import Artifact, CodeReport
 from tilewright.build import build_request, make_request
 from tilewright.codegen.clike import emit
 from tilewright.codegen.clike.cuda import Cuda
-from tilewright.errors import BuildError
+from tilewright.contract.artifact import Artifact, CodeReport
+from tilewright.ground.errors import BuildError
 from tilewright.runtime.nvrtc import RejectedError, compile_cuda, compile_kernels
 from tilewright.schedule.steps import Annotate, ComputeAt, Reorder, Split, Step
 from tilewright.schedule.trace import gene_of

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from gpu_cases import CASES
 
-from tilewright.errors import InputError, RunError
+from tilewright.ground.errors import InputError, RunError
 from tilewright.runtime.device import DeviceFunction
 from tilewright.runtime.opencl import OpenclDevice
 from tilewright.target import Target

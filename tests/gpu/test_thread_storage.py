@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from gpu_cases import Case
 
-from tilewright.errors import VerifyError
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.tensors import compute, placeholder, reduce_axis
 from tilewright.expr.tensors import sum as sum_over
-from tilewright.nest.interpret import interpret
+from tilewright.ground.errors import VerifyError
+from tilewright.nest.reference.interpret import interpret
 from tilewright.nest.verify import verify
 from tilewright.runtime.emulated import EmulatedDevice
 from tilewright.schedule.steps import Annotate, ComputeAt, SetScope, Split, Step

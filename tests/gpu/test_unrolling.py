@@ -9,9 +9,9 @@ import pytest
 from tilewright.codegen.clike import emit
 from tilewright.codegen.clike.cuda import Cuda
 from tilewright.codegen.clike.unroll import Unrolling
-from tilewright.errors import BuildError
 from tilewright.expr.nodes import Expr, Read, Tensor, Var, as_expr
 from tilewright.expr.tensors import placeholder
+from tilewright.ground.errors import BuildError
 from tilewright.nest.marks import marks
 from tilewright.nest.nodes import WORKERS, Alloc, For, Kind, Node, Program, Store, bodies, seq
 

@@ -11,10 +11,10 @@ import onnx.shape_inference
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
-from tilewright.errors import RunError
 from tilewright.graph.ir import Branches, Control, Graph, Node, Refusal, Value, verify
 from tilewright.graph.partition import Partition
 from tilewright.graph.passes.fold_constants import evaluate
+from tilewright.ground.errors import RunError
 
 Array = np.ndarray[Any, Any]
 

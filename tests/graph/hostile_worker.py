@@ -16,7 +16,7 @@ import warnings
 from pathlib import Path
 
 import tilewright as tw
-from tilewright.graph.onnx_import import load as import_only
+from tilewright.graph.onnx.importing import load as import_only
 
 CPU_S, WALL_S = 10, 60
 MORE_BYTES = 2 << 30

@@ -8,7 +8,7 @@ from pathlib import Path
 import onnx
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
-from tilewright.artifact import Array
+from tilewright.contract.artifact import Array
 
 
 def saved(

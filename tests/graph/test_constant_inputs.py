@@ -12,7 +12,7 @@ from onnx import TensorProto
 from test_onnx_control import node, with_output
 from test_onnx_operators import CASES, Case, build
 
-from tilewright.graph.onnx_import import load
+from tilewright.graph.onnx.importing import load
 from tilewright.graph.passes import simplify
 
 RNG = np.random.default_rng(0)

@@ -11,7 +11,7 @@ from graph_reference import Array, make_model, run_graph, run_onnx
 from test_onnx_control import BOOL, FLOAT, INT, node, scan, subgraph, with_output
 
 import tilewright as tw
-from tilewright.errors import UnsupportedModel
+from tilewright.ground.errors import UnsupportedModel
 
 ONE = np.array(1, np.int64)
 

@@ -11,7 +11,7 @@ from graph_reference import Array, make_model, run_graph, run_onnx
 from test_onnx_control import BOOL, FLOAT, INT, node, subgraph, with_output
 
 from tilewright.graph.ir import Loop
-from tilewright.graph.onnx_import import load
+from tilewright.graph.onnx.importing import load
 
 HUGE = np.array(2**63 - 1, np.int64)
 

@@ -7,12 +7,12 @@ import pytest
 from graph_reference import Array, random_inputs, run_graph
 
 from devices import at_hand
-from tilewright.artifact import DEVICE_ALIGNMENT, Artifact
 from tilewright.build import build
-from tilewright.errors import TargetError
+from tilewright.contract.artifact import DEVICE_ALIGNMENT, Artifact
 from tilewright.graph.builder import GraphBuilder
 from tilewright.graph.ir import Graph
 from tilewright.graph.partition import partition
+from tilewright.ground.errors import TargetError
 from tilewright.network.executor import Network
 from tilewright.network.link import linked
 from tilewright.network.memory import plan_memory

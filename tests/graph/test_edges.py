@@ -13,10 +13,10 @@ from onnx.reference import ReferenceEvaluator
 from onnx_files import saved
 
 import tilewright as tw
-from tilewright.artifact import Array
-from tilewright.setting import ALONE
+from tilewright.contract.artifact import Array
+from tilewright.contract.surroundings import ALONE
+from tilewright.front.tuning_tasks import tasks_of
 from tilewright.target import Target
-from tilewright.tuning_tasks import tasks_of
 
 HOST = Target.parse("cpu")
 RNG = np.random.default_rng(0)

@@ -6,7 +6,7 @@ import numpy as np
 from graph_reference import make_model, random_inputs, run_graph, run_onnx
 from onnx import TensorProto, helper
 
-from tilewright.graph.onnx_import import load
+from tilewright.graph.onnx.importing import load
 
 node = helper.make_node
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tilewright.errors import ExprError, VerifyError
 from tilewright.graph.builder import GraphBuilder
 from tilewright.graph.ir import Graph, Node, Value, verify
 from tilewright.graph.ops import infer
+from tilewright.ground.errors import ExprError, VerifyError
 
 
 def small() -> Graph:

@@ -12,7 +12,7 @@ from onnx import helper
 
 from tilewright.graph.builder import GraphBuilder
 from tilewright.graph.ir import Graph
-from tilewright.graph.onnx_import import load
+from tilewright.graph.onnx.importing import load
 from tilewright.graph.passes import PASSES, Pass, simplify
 from tilewright.graph.passes.channels_last import channels_last
 from tilewright.graph.passes.closed_forms import closed_forms

@@ -15,7 +15,7 @@ from onnx import helper
 
 import tilewright as tw
 from devices import tools
-from tilewright.artifact import BufferSpec
+from tilewright.contract.artifact import BufferSpec
 from tilewright.runtime.device import DeviceFunction
 
 pytestmark = pytest.mark.cpu

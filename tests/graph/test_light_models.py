@@ -17,7 +17,7 @@ from graph_reference import Array, run_onnx, run_partition
 from light_models import NAMES, bundled_case, path_of, randomised
 
 import tilewright as tw
-from tilewright.graph.onnx_import import load
+from tilewright.graph.onnx.importing import load
 from tilewright.graph.partition import partition
 from tilewright.graph.passes import simplify
 

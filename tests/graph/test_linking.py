@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tilewright.artifact import Artifact, BufferSpec, Packing
 from tilewright.codegen.llvm.machine import compile_ir
+from tilewright.contract.artifact import Artifact, BufferSpec, Packing
 from tilewright.graph.builder import GraphBuilder
 from tilewright.graph.ir import Graph, Value
 from tilewright.graph.partition import KernelTask, Partition, partition

@@ -13,19 +13,19 @@ import numpy as np
 import pytest
 from graph_reference import Array, random_inputs, run_graph
 
-from tilewright.artifact import Artifact
 from tilewright.build import build, default_gene
-from tilewright.errors import BuildError, InputError, RunError
+from tilewright.contract.artifact import Artifact
 from tilewright.graph.builder import GraphBuilder
 from tilewright.graph.ir import Graph, Value
 from tilewright.graph.partition import Partition, partition
+from tilewright.ground.errors import BuildError, InputError, RunError
+from tilewright.ground.text import size
 from tilewright.network.entry import Copy, InterfaceBuffer, KernelCall, Slot, entry_ir
 from tilewright.network.executor import Network
 from tilewright.network.link import linked
 from tilewright.schedule.trace import steps_of
 from tilewright.space.space import Space
 from tilewright.target import Target
-from tilewright.text import size
 
 RNG = np.random.default_rng(0)
 TARGET = Target.parse("cpu")

@@ -13,12 +13,12 @@ from graph_reference import random_inputs, run_graph, run_onnx
 from hostile_models import INT64, chain, model, node
 from onnx import TensorProto
 
-from tilewright.errors import UnsupportedModel
-from tilewright.graph import limits
 from tilewright.graph.builder import GraphBuilder
-from tilewright.graph.onnx_import import load
+from tilewright.graph.onnx import limits
+from tilewright.graph.onnx.importing import load
 from tilewright.graph.passes import simplify
-from tilewright.text import one_line, size
+from tilewright.ground.errors import UnsupportedModel
+from tilewright.ground.text import one_line, size
 
 relu = node("Relu", ["x"], ["y"])
 

@@ -12,8 +12,8 @@ import pytest
 from graph_reference import Array, run_graph
 from onnx import TensorProto, helper, numpy_helper
 
-from tilewright.errors import UnsupportedModel
-from tilewright.graph.onnx_import import load
+from tilewright.graph.onnx.importing import load
+from tilewright.ground.errors import UnsupportedModel
 
 
 def floats(*shape: int, seed: int = 1) -> Array:

@@ -9,8 +9,8 @@ import pytest
 from graph_reference import make_model, random_inputs, run_graph, run_onnx
 from onnx import TensorProto, helper
 
-from tilewright.errors import UnsupportedModel
-from tilewright.graph.onnx_import import load
+from tilewright.graph.onnx.importing import load
+from tilewright.ground.errors import UnsupportedModel
 
 node = helper.make_node
 

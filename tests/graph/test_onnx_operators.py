@@ -11,7 +11,7 @@ import pytest
 from graph_reference import Array, make_model, random_inputs, run_graph, run_onnx, run_partition
 from onnx import TensorProto, helper
 
-from tilewright.graph.onnx_import import load
+from tilewright.graph.onnx.importing import load
 from tilewright.graph.partition import partition
 from tilewright.graph.passes import simplify
 

@@ -11,9 +11,9 @@ import pytest
 from graph_reference import make_model
 from onnx import helper
 
-from tilewright.errors import UnsupportedModel
-from tilewright.graph.onnx_file import read_model
-from tilewright.graph.onnx_weights import SMALL, set_aside
+from tilewright.graph.onnx.file import read_model
+from tilewright.graph.onnx.weights import SMALL, set_aside
+from tilewright.ground.errors import UnsupportedModel
 
 LARGE = np.arange(60 * 80, dtype=np.float32).reshape(60, 80)
 

@@ -14,10 +14,10 @@ from google.protobuf.message import DecodeError
 from graph_reference import make_model
 from onnx import helper
 
-from tilewright.errors import UnsupportedModel
-from tilewright.graph import onnx_wire
-from tilewright.graph.onnx_file import read_model
-from tilewright.graph.onnx_wire import pieces
+from tilewright.graph.onnx import wire as onnx_wire
+from tilewright.graph.onnx.file import read_model
+from tilewright.graph.onnx.wire import pieces
+from tilewright.ground.errors import UnsupportedModel
 
 
 @pytest.fixture(autouse=True)

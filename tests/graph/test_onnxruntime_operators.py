@@ -19,9 +19,9 @@ from graph_reference import Array, make_model, run_graph, run_onnx
 from onnx import helper, numpy_helper
 
 import tilewright as tw
-from tilewright.errors import UnsupportedModel
-from tilewright.graph.onnx_import import load
-from tilewright.graph.onnx_support import operators
+from tilewright.graph.onnx.importing import load
+from tilewright.graph.onnx.support import operators
+from tilewright.ground.errors import UnsupportedModel
 
 DOMAIN = "com.microsoft"
 

@@ -12,8 +12,8 @@ from onnx.reference import ReferenceEvaluator
 from onnx_files import saved
 
 import tilewright as tw
-from tilewright.artifact import Array
-from tilewright.machine import host_target
+from tilewright.contract.artifact import Array
+from tilewright.front.machine import host_target
 
 pytestmark = pytest.mark.cpu
 

@@ -7,7 +7,7 @@ import pytest
 from graph_reference import Array, make_model, run_graph, run_onnx
 from onnx import helper
 
-from tilewright.graph.onnx_import import load
+from tilewright.graph.onnx.importing import load
 
 KINDS = ("Sum", "Mean", "Max", "Min", "Prod", "L1", "L2", "SumSquare", "LogSum", "LogSumExp")
 X = np.array([-2, 3, 0.5, -1], np.float32)

@@ -10,7 +10,7 @@ import pytest
 from graph_reference import make_model, run_graph, run_onnx
 from onnx import helper
 
-from tilewright.graph.onnx_import import load
+from tilewright.graph.onnx.importing import load
 
 COORDINATES = ("align_corners", "half_pixel", "pytorch_half_pixel", "asymmetric")
 EXTENTS = ((5, 5), (3, 7), (4, 1))

@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 import tilewright as tw
 from devices import tools
 from tilewright.build import build, default_gene
-from tilewright.errors import BuildError, InputError, RunError
 from tilewright.graph.builder import GraphBuilder
 from tilewright.graph.ir import Graph
 from tilewright.graph.partition import partition
+from tilewright.ground.errors import BuildError, InputError, RunError
 from tilewright.network.executor import Network
 from tilewright.network.link import linked
 from tilewright.runtime.library import _description

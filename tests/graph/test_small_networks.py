@@ -8,7 +8,7 @@ from graph_reference import Array, make_model, random_inputs, run_onnx, run_part
 from onnx import helper
 
 from tilewright.graph.fusion import fuse
-from tilewright.graph.onnx_import import load
+from tilewright.graph.onnx.importing import load
 from tilewright.graph.partition import partition
 from tilewright.graph.passes import simplify
 

@@ -12,9 +12,9 @@ import pytest
 from graph_reference import Array, make_model
 
 import tilewright as tw
+from tilewright.front.models import LazyGraph, Model
 from tilewright.graph.builder import GraphBuilder
 from tilewright.graph.passes import simplify
-from tilewright.models import LazyGraph, Model
 
 INF, NAN = np.inf, np.nan
 DATA = np.float32(

@@ -15,9 +15,9 @@ from test_onnx_control import BOOL, FLOAT, INT, node, subgraph, with_output
 
 import tilewright as tw
 from devices import tools
-from tilewright.errors import RunError, UnsupportedModel
-from tilewright.graph.onnx_import import load
+from tilewright.graph.onnx.importing import load
 from tilewright.graph.passes import simplify
+from tilewright.ground.errors import RunError, UnsupportedModel
 
 MISFITS = {
     "reshape": ([node("Reshape", ["x", "odd"], ["b"], name="bad")], "cannot take the shape"),

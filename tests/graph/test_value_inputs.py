@@ -12,8 +12,8 @@ from graph_reference import Array, make_model, run_graph, run_onnx
 from onnx import TensorProto
 from test_onnx_control import BOOL, FLOAT, INT, node, subgraph, with_output
 
-from tilewright.errors import UnsupportedModel
-from tilewright.graph.onnx_import import load
+from tilewright.graph.onnx.importing import load
+from tilewright.ground.errors import UnsupportedModel
 
 
 def floats(*shape: int, seed: int = 1) -> Array:

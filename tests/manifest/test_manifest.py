@@ -25,7 +25,7 @@ from tilewright.codegen.llvm.functions import emit
 from tilewright.codegen.passes import prepared
 from tilewright.cost.candidates import Population
 from tilewright.cost.extractor import FeatureExtractor
-from tilewright.errors import BuildError
+from tilewright.ground.errors import BuildError
 from tilewright.nest.nodes import Program
 from tilewright.nest.print import program_text
 from tilewright.schedule.lower import lower

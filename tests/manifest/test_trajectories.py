@@ -14,7 +14,7 @@ import pytest
 from manifest_cases import WORKLOADS, digest
 
 from simulated_tuning import MACHINE, make_scheduler, simulated
-from tilewright.gene import Gene
+from tilewright.contract.gene import Gene
 from tilewright.measure.measurer import MeasureResult
 from tilewright.nest.print import program_text
 from tilewright.records.database import Database

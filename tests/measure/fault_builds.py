@@ -9,7 +9,7 @@ import time
 
 from native_kernels import fill_in, map_artifact, object_code
 
-from tilewright.errors import BuildError
+from tilewright.ground.errors import BuildError
 from tilewright.runtime import Artifact, BufferSpec
 from tilewright.target import Target
 

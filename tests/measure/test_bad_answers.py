@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tilewright.errors import RunError
+from tilewright.ground.errors import RunError
 from tilewright.measure.gate import Tolerance
 from tilewright.measure.inputs import InputKind
 from tilewright.measure.pools import RunnerClient, TaskSpec

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tilewright.artifact import numpy_dtype
-from tilewright.errors import WrongAnswer
+from tilewright.contract.artifact import numpy_dtype
+from tilewright.ground.errors import WrongAnswer
 from tilewright.measure.gate import BLOCK, OutputGate, Tolerance
 from tilewright.runtime import BufferSpec
 

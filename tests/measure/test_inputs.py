@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tilewright.errors import InputError
+from tilewright.ground.errors import InputError
 from tilewright.measure.inputs import InputKind, default_kind, make_input, make_inputs
 from tilewright.runtime import BufferSpec
 

@@ -15,14 +15,14 @@ import pytest
 from fault_builds import FAULTS, request
 from test_workers import group_is_gone
 
-from tilewright.errors import BuildError, RunError, WrongAnswer
+from tilewright.contract.surroundings import Setting
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.tensors import compute, placeholder
+from tilewright.ground.errors import BuildError, RunError, WrongAnswer
 from tilewright.measure.measurer import BatchFailedError, LocalMeasurer, MeasureResult
 from tilewright.measure.pools import Outcome
 from tilewright.measure.task import MeasureTask
 from tilewright.measure.trial import NEAR, RunOptions
-from tilewright.setting import Setting
 
 pytestmark = pytest.mark.cpu
 

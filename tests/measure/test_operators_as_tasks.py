@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import tilewright.expr.operators as op
-from tilewright.errors import WrongAnswer
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Tensor
 from tilewright.expr.tensors import placeholder
+from tilewright.ground.errors import WrongAnswer
 from tilewright.measure.inputs import make_inputs
 from tilewright.measure.task import MeasureTask
 from tilewright.runtime import BufferSpec

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tilewright.errors import RunError
+from tilewright.ground.errors import RunError
 from tilewright.measure import server
 from tilewright.measure.protocol import (
     MAGIC,

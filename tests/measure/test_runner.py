@@ -8,7 +8,7 @@ import fault_builds
 import numpy as np
 import pytest
 
-from tilewright.errors import BuildError
+from tilewright.ground.errors import BuildError
 from tilewright.measure.builder import find_build
 from tilewright.measure.gate import Tolerance
 from tilewright.measure.inputs import InputKind

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import tilewright.expr.tensors as te
-from tilewright.errors import RunError, WrongAnswer
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Tensor, call, cast, select
+from tilewright.ground.errors import RunError, WrongAnswer
 from tilewright.measure.gate import ROUNDOFF
 from tilewright.measure.task import MeasureTask, input_kinds, tolerance_of
 

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from native_kernels import fill_in, object_code, scale_artifact
 
-from tilewright.errors import RunError, WrongAnswer
+from tilewright.contract.surroundings import ALONE, AMONG_OTHERS, Setting
+from tilewright.ground.errors import RunError, WrongAnswer
 from tilewright.measure.gate import Tolerance
 from tilewright.measure.host_trial import HostTask
 from tilewright.measure.inputs import InputKind, make_input
 from tilewright.measure.trial import Floats, RunOptions, Spent, once, run_trial
 from tilewright.runtime import Artifact, Packing
-from tilewright.setting import ALONE, AMONG_OTHERS, Setting
 from tilewright.target import Target
 
 pytestmark = pytest.mark.cpu

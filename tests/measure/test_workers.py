@@ -16,7 +16,7 @@ from pathlib import Path
 import fault_builds
 import pytest
 
-from tilewright.errors import RunError
+from tilewright.ground.errors import RunError
 from tilewright.measure.gate import Tolerance
 from tilewright.measure.inputs import InputKind
 from tilewright.measure.pools import BuilderPool, Built, RunnerClient, TaskSpec

@@ -14,7 +14,7 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
-from tilewright.headers import folders
+from tilewright.runtime.headers import folders
 
 SHOW = """
 template <class L> void show(L const& l) {

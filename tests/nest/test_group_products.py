@@ -7,13 +7,13 @@ import pytest
 from nest_programs import variables
 from warp_programs import alloc, read
 
-from tilewright.errors import VerifyError
 from tilewright.expr.dtypes import FLOAT32, dtype
 from tilewright.expr.nodes import Const, Tensor, as_expr
 from tilewright.expr.tensors import placeholder
+from tilewright.ground.errors import VerifyError
 from tilewright.nest.instructions import GROUP, GROUP_COMMIT, GROUP_FENCE, GROUP_WAIT, PROXY_FENCE
-from tilewright.nest.interpret import interpret
 from tilewright.nest.nodes import Barrier, For, Instruction, Kind, Node, Program, Scope, Store, seq
+from tilewright.nest.reference.interpret import interpret
 from tilewright.nest.verify import verify
 
 T, E = variables("t e")

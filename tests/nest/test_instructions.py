@@ -26,13 +26,11 @@ from warp_programs import (
     warp,
 )
 
-from tilewright.errors import VerifyError
 from tilewright.expr.dtypes import FLOAT32, dtype
 from tilewright.expr.nodes import Const, Tensor, Var, select
 from tilewright.expr.reference import static_shape
+from tilewright.ground.errors import VerifyError
 from tilewright.nest.instructions import BULK_COPY, INSTRUCTIONS, MBARRIER, PROXY_FENCE, WGMMA
-from tilewright.nest.interpret import interpret
-from tilewright.nest.lanes import Array
 from tilewright.nest.nodes import (
     Barrier,
     For,
@@ -46,6 +44,8 @@ from tilewright.nest.nodes import (
     seq,
 )
 from tilewright.nest.print import nest_text
+from tilewright.nest.reference.interpret import interpret
+from tilewright.nest.reference.lanes import Array
 from tilewright.nest.verify import verify
 
 U = Var("u")

@@ -7,15 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tilewright.errors import VerifyError
 from tilewright.expr.dtypes import FLOAT32
 from tilewright.expr.nodes import Read, Tensor, Var, as_expr
 from tilewright.expr.tensors import placeholder
-from tilewright.nest.barriers import with_barriers
-from tilewright.nest.interpret import interpret
-from tilewright.nest.lifetimes import shared_lives, shared_slots, with_slots
+from tilewright.ground.errors import VerifyError
+from tilewright.nest.gpu.barriers import with_barriers
+from tilewright.nest.gpu.lifetimes import shared_lives, shared_slots, with_slots
 from tilewright.nest.nodes import Alloc, Barrier, For, Kind, Node, Program, Scope, Store, seq, walk
 from tilewright.nest.print import nest_text
+from tilewright.nest.reference.interpret import interpret
 from tilewright.nest.verify import verify
 
 B, K, T = Var("b"), Var("k"), Var("t")

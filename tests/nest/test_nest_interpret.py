@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from nest_programs import ZERO, copy, gemm, loops, stencil, variables
 
-from tilewright.errors import InputError, VerifyError
 from tilewright.expr.dtypes import FLOAT32, INT64, dtype
 from tilewright.expr.nodes import Tensor, Var, binary, call, cast, const, select
 from tilewright.expr.tensors import placeholder, table
-from tilewright.nest import interpret as module
-from tilewright.nest.interpret import interpret
+from tilewright.ground.errors import InputError, VerifyError
 from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Program, Store, seq
+from tilewright.nest.reference import interpret as module
+from tilewright.nest.reference.interpret import interpret
 
 
 def random(shape: tuple[int, ...], seed: int = 0) -> np.ndarray:

@@ -9,9 +9,9 @@ from nest_programs import ZERO, gemm, loops, stencil, variables
 from tilewright.expr.dtypes import FLOAT32, INT64
 from tilewright.expr.nodes import Tensor, const
 from tilewright.expr.tensors import placeholder
-from tilewright.nest.lanes import Lanes
-from tilewright.nest.lockstep import lockstep_loops
 from tilewright.nest.nodes import Alloc, For, Kind, Node, Store, seq, walk
+from tilewright.nest.reference.lanes import Lanes
+from tilewright.nest.reference.lockstep import lockstep_loops
 
 IV, JV, KV = variables("i j k")
 X = placeholder((8, 8), name="x")

@@ -11,7 +11,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tilewright.errors import VerifyError
 from tilewright.expr import operators as op
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import (
@@ -27,9 +26,10 @@ from tilewright.expr.nodes import (
     transform,
 )
 from tilewright.expr.tensors import Compute, placeholder
-from tilewright.nest.interpret import interpret
+from tilewright.ground.errors import VerifyError
 from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Program, Seq, Store, seq
 from tilewright.nest.print import program_text
+from tilewright.nest.reference.interpret import interpret
 from tilewright.nest.verify import verify
 
 IMAGE = placeholder((1, 6, 7, 4), name="x")

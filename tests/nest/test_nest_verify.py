@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from nest_programs import ZERO, copy, gemm, loops, stencil, variables
 
-from tilewright.errors import VerifyError
 from tilewright.expr.dtypes import BOOL, FLOAT32, INT64
-from tilewright.expr.intervals import UNBOUNDED, Interval
+from tilewright.expr.index.intervals import UNBOUNDED, Interval
 from tilewright.expr.nodes import (
     Binary,
     Expr,
@@ -25,6 +24,7 @@ from tilewright.expr.nodes import (
 )
 from tilewright.expr.tensors import placeholder, reduce_axis, table
 from tilewright.expr.tensors import sum as sum_over
+from tilewright.ground.errors import VerifyError
 from tilewright.nest.facts import Facts
 from tilewright.nest.marks import marks
 from tilewright.nest.nodes import Alloc, For, Hoist, If, Kind, Node, Program, Store, seq

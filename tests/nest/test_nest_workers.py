@@ -9,11 +9,11 @@ import pytest
 from nest_programs import ZERO
 from worker_programs import B, K, S, T, U, X, Y, in_blocks, reverse, row_sums
 
-from tilewright.errors import VerifyError
 from tilewright.expr.dtypes import FLOAT32
 from tilewright.expr.nodes import Tensor
-from tilewright.nest.barriers import first_race, with_barriers
-from tilewright.nest.interpret import interpret
+from tilewright.ground.errors import VerifyError
+from tilewright.nest.gpu.barriers import first_race, with_barriers
+from tilewright.nest.gpu.workers import kernels, thread_counts
 from tilewright.nest.nodes import (
     Alloc,
     Barrier,
@@ -27,8 +27,8 @@ from tilewright.nest.nodes import (
     seq,
     walk,
 )
+from tilewright.nest.reference.interpret import interpret
 from tilewright.nest.verify import verify
-from tilewright.nest.workers import kernels, thread_counts
 
 VALUES = np.arange(16, dtype=np.float32)
 REVERSED = VALUES.reshape(2, 8)[:, ::-1].reshape(-1)

@@ -22,12 +22,12 @@ from ring_programs import (
 )
 from worker_programs import X
 
-from tilewright.errors import VerifyError
 from tilewright.expr.dtypes import INT64
 from tilewright.expr.nodes import Tensor, as_expr
-from tilewright.nest.barriers import first_race, with_barriers
-from tilewright.nest.interpret import interpret
+from tilewright.ground.errors import VerifyError
+from tilewright.nest.gpu.barriers import first_race, with_barriers
 from tilewright.nest.nodes import Alloc, Barrier, For, If, Kind, Program, Scope, Store, seq
+from tilewright.nest.reference.interpret import interpret
 from tilewright.nest.verify import verify
 
 RANDOM, SLICE = 600, 150

@@ -10,17 +10,17 @@ import pytest
 from cute import layouts
 
 from devices import tools
-from tilewright.errors import VerifyError
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.dtypes import dtype
 from tilewright.expr.evaluate import evaluate
+from tilewright.expr.index.simplify import simplify
 from tilewright.expr.nodes import Const, Expr, Read, Tensor
-from tilewright.expr.simplify import simplify
 from tilewright.expr.tensors import placeholder
-from tilewright.nest.lanes import Array
+from tilewright.ground.errors import VerifyError
+from tilewright.nest.gpu.swizzle import Swizzle, conflicts
 from tilewright.nest.nodes import For, Instruction, Kind, Node, accessed, bodies
-from tilewright.nest.swizzle import Swizzle, conflicts
+from tilewright.nest.reference.lanes import Array
 from tilewright.schedule.templates.anchor import Anchor, anchor_of
 from tilewright.schedule.templates.tensor_cores import TENSOR_CORES
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from cute import layouts as evaluated
 
-from tilewright.errors import ScheduleError
+from tilewright.expr.index.simplify import simplify
 from tilewright.expr.nodes import Const, Expr, Tensor, Var, const, substitute
-from tilewright.expr.simplify import simplify
+from tilewright.ground.errors import ScheduleError
+from tilewright.nest.gpu.task_map import TaskMap, custom, repeat, spatial
 from tilewright.nest.instructions import LEFT, RIGHT, SUMS
 from tilewright.nest.nodes import For, Kind, Node, Seq, Store
-from tilewright.nest.task_map import TaskMap, custom, repeat, spatial
 
 WORKER = Var("w")
 PRODUCTS, SLICE = 2000, 250

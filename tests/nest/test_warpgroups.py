@@ -13,12 +13,13 @@ from cute import printed
 from planted import Change, changed, on, waiting_less, without
 from tilewright.codegen import compile_program
 from tilewright.codegen.clike.wgmma import WINDOW
-from tilewright.errors import VerifyError
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.dtypes import DTYPES
 from tilewright.expr.nodes import Tensor
 from tilewright.expr.tensors import placeholder
+from tilewright.ground.errors import VerifyError
+from tilewright.nest.gpu.swizzle import Swizzle
 from tilewright.nest.instructions import (
     GROUP_COLUMNS,
     GROUP_COMMIT,
@@ -28,9 +29,8 @@ from tilewright.nest.instructions import (
     Window,
     group_sums,
 )
-from tilewright.nest.interpret import interpret
 from tilewright.nest.nodes import For, Node, Program
-from tilewright.nest.swizzle import Swizzle
+from tilewright.nest.reference.interpret import interpret
 from tilewright.nest.verify import verify
 from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State

@@ -14,7 +14,7 @@ import numpy as np
 
 from tilewright.build.compile import compile_lowered, packing_of
 from tilewright.expr.reference import static_shape
-from tilewright.nest.interpret import interpret
+from tilewright.nest.reference.interpret import interpret
 from tilewright.runtime import CompiledFunction
 from tilewright.schedule.lower import Lowered
 from tilewright.target import Target

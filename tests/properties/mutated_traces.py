@@ -16,10 +16,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from random_schedules import one, random_schedule
 
-from tilewright.errors import ScheduleError
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.tensors import compute, placeholder
+from tilewright.ground.errors import ScheduleError
 from tilewright.schedule.trace import trace_to_json
 from tilewright.space.space import Space
 from tilewright.target import Target

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.errors import ScheduleError
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Select, reads
-from tilewright.expr.winograd import find
-from tilewright.expr.zero_terms import is_solvable
+from tilewright.expr.rewrites.winograd import find
+from tilewright.expr.rewrites.zero_terms import is_solvable
+from tilewright.ground.errors import ScheduleError
 from tilewright.schedule import steps
 from tilewright.schedule.state import SplitRelation, Stage, State
 

@@ -13,7 +13,6 @@ from random_dags import Case
 from test_random_programs import check_program
 
 from tilewright.cost.candidates import Population
-from tilewright.errors import ScheduleError
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.dtypes import DTYPES
@@ -21,6 +20,7 @@ from tilewright.expr.nodes import Tensor, as_expr, const, reads, select
 from tilewright.expr.tensors import Compute, compute, placeholder, reduce_axis
 from tilewright.expr.tensors import max as max_over
 from tilewright.expr.tensors import sum as sum_over
+from tilewright.ground.errors import ScheduleError
 from tilewright.schedule.form_step import taken
 from tilewright.schedule.forms import FORMS
 from tilewright.schedule.state import State

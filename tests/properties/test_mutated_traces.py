@@ -14,12 +14,12 @@ from backends import Array, Arrays, compiled, interpreted
 from mutated_traces import WORKLOADS, good_traces, mutated
 from test_random_programs import compare
 
-from tilewright.errors import BuildError, ScheduleError, VerifyError
 from tilewright.expr.dag import ComputeDAG
+from tilewright.ground.errors import BuildError, ScheduleError, VerifyError
+from tilewright.nest.gpu.workers import is_for_workers
 from tilewright.nest.nodes import Alloc, For, If, Kind, walk
 from tilewright.nest.print import program_text
 from tilewright.nest.verify import verify
-from tilewright.nest.workers import is_for_workers
 from tilewright.schedule.lower import Lowered, lower
 from tilewright.schedule.state import State
 from tilewright.schedule.trace import trace_from_json

@@ -14,12 +14,12 @@ from random_schedules import random_step
 from test_random_programs import check_program, compare
 
 from tilewright.cost.candidates import Population
-from tilewright.errors import ScheduleError
-from tilewright.expr import online_softmax as math
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Tensor
+from tilewright.expr.rewrites import online_softmax as math
 from tilewright.expr.tensors import placeholder
+from tilewright.ground.errors import ScheduleError
 from tilewright.nest.print import program_text
 from tilewright.nest.verify import verify
 from tilewright.schedule.lower import lower

@@ -11,7 +11,7 @@ from random_dags import Case, random_contraction
 from test_random_programs import TARGETS, compare
 
 from tilewright.cost.extractor import FeatureExtractor
-from tilewright.errors import ScheduleError
+from tilewright.ground.errors import ScheduleError
 from tilewright.nest.print import program_text
 from tilewright.nest.verify import verify
 from tilewright.schedule.lower import lower

@@ -16,7 +16,7 @@ from random_dags import random_case
 from random_schedules import random_schedule
 from test_random_programs import compare
 
-from tilewright.errors import ScheduleError
+from tilewright.ground.errors import ScheduleError
 from tilewright.nest.print import program_text
 from tilewright.nest.verify import verify
 from tilewright.schedule.lower import lower

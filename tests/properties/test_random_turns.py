@@ -8,9 +8,9 @@ from backends import HOST, Array, Backend, compiled, interpreted
 
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
-from tilewright.expr.memory_order import in_memory_order
 from tilewright.expr.nodes import Tensor
 from tilewright.expr.reference import static_shape
+from tilewright.expr.rewrites.memory_order import in_memory_order
 from tilewright.expr.tensors import placeholder
 from tilewright.nest.verify import verify
 from tilewright.schedule.lower import lower

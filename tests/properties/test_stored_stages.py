@@ -12,12 +12,12 @@ import pytest
 from backends import HOST, compiled, interpreted
 from test_random_programs import compare
 
-from tilewright.errors import ScheduleError
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.reference import static_shape
 from tilewright.expr.tensors import compute, placeholder, reduce_axis
 from tilewright.expr.tensors import sum as sum_over
+from tilewright.ground.errors import ScheduleError
 from tilewright.nest.print import program_text
 from tilewright.nest.verify import verify
 from tilewright.schedule.lower import lower

@@ -9,11 +9,11 @@ import pytest
 from backends import HOST, Backend, compiled, interpreted
 
 from tilewright.build import build
-from tilewright.errors import InputError, ScheduleError
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Tensor
 from tilewright.expr.tensors import placeholder
+from tilewright.ground.errors import InputError, ScheduleError
 from tilewright.runtime import CompiledFunction
 from tilewright.schedule.lower import Lowered, lower
 from tilewright.schedule.state import State

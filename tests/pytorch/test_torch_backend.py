@@ -14,9 +14,9 @@ from torch_modules import Attention, ConvNet, Mlp, compiled, fallbacks, same
 from torch_modules import captured as check
 
 import tilewright as tw
-from tilewright import torch_backend
+from tilewright.front import torch_backend
+from tilewright.front.torch_backend import EagerFallback
 from tilewright.runtime.tensors import array_of, tensor_of
-from tilewright.torch_backend import EagerFallback
 
 pytestmark = [pytest.mark.cpu, pytest.mark.torch]
 

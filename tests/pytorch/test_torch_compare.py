@@ -11,11 +11,11 @@ from torch import Tensor
 from torch.nn import functional
 from torch_modules import captured, fallbacks, same
 
-from tilewright import torch_backend
-from tilewright.graph.torch_decompositions import DECOMPOSITIONS
+from tilewright.front import torch_backend
+from tilewright.front.torch_backend import EagerFallback
+from tilewright.front.torch_compare import deviations, faulty, watched
+from tilewright.graph.torch.decompositions import DECOMPOSITIONS
 from tilewright.network.executor import Network
-from tilewright.torch_backend import EagerFallback
-from tilewright.torch_compare import deviations, faulty, watched
 
 pytestmark = [pytest.mark.cpu, pytest.mark.torch]
 WRONG = {torch.sin: torch.cos, torch.tanh: torch.exp, torch.max: torch.min, torch.gt: torch.lt}
@@ -121,7 +121,7 @@ SAMPLED = (
 )
 
 
-@pytest.mark.filterwarnings("ignore::tilewright.torch_backend.EagerFallback")
+@pytest.mark.filterwarnings("ignore::tilewright.front.torch_backend.EagerFallback")
 def test_operators_give_what_eager_mode_gives_far_out() -> None:
     """A slice of `benchmarks.torch_samples`, at values where approximations end."""
     far = [-torch.inf, -1e30, -90, -20, -1, -0.0, 0, 1e-30, 1e-3, 1, 20, 90, 1e30, torch.inf]

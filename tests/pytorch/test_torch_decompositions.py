@@ -11,7 +11,7 @@ from torch.nn import functional
 from torch_modules import captured
 
 import tilewright as tw
-from tilewright.graph.torch_decompositions import DECOMPOSITIONS
+from tilewright.graph.torch.decompositions import DECOMPOSITIONS
 
 pytestmark = [pytest.mark.cpu, pytest.mark.torch]
 aten = torch.ops.aten
@@ -118,7 +118,7 @@ class Faults(nn.Module):
         )
 
 
-@pytest.mark.filterwarnings("error::tilewright.torch_backend.EagerFallback")
+@pytest.mark.filterwarnings("error::tilewright.front.torch_backend.EagerFallback")
 def test_faults_of_the_exporter_are_none_of_ours() -> None:
     x, seen = torch.randn(2, 2, 4, 4), torch.rand(4, 4) > 0.5
     seen[2] = False

@@ -16,8 +16,8 @@ from torch import Tensor, nn
 from torch_modules import Attention, ConvNet, Mlp
 
 import tilewright as tw
-from tilewright import kernels
-from tilewright.graph.torch_decompositions import DECOMPOSITIONS
+from tilewright.front import kernels
+from tilewright.graph.torch.decompositions import DECOMPOSITIONS
 
 pytestmark = [pytest.mark.cpu, pytest.mark.torch]
 
@@ -179,10 +179,10 @@ def test_a_missing_exporter_is_said_how_to_install(monkeypatch: pytest.MonkeyPat
             raise ImportError("No module named 'onnxscript'", name="onnxscript")
         return real(name, *args, **kwargs)
 
-    monkeypatch.delitem(sys.modules, "tilewright.graph.torch_import", raising=False)
+    monkeypatch.delitem(sys.modules, "tilewright.graph.torch.importing", raising=False)
     monkeypatch.setattr(builtins, "__import__", without_onnxscript)
     with pytest.raises(tw.InputError, match=r"pip install 'tilewright\[torch\]'"):
-        importlib.import_module("tilewright.graph.torch_import")
+        importlib.import_module("tilewright.graph.torch.importing")
 
 
 @pytest.mark.parametrize("corners", [True, False])

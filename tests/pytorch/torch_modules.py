@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 import tilewright as tw
-from tilewright.torch_backend import EagerFallback
+from tilewright.front.torch_backend import EagerFallback
 
 
 class ConvNet(nn.Module):

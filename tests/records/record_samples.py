@@ -8,7 +8,7 @@ from dataclasses import replace
 from multiprocessing.connection import Connection
 from typing import Any
 
-from tilewright.gene import Gene
+from tilewright.contract.gene import Gene
 from tilewright.records import (
     CeilingsRow,
     Database,

@@ -24,7 +24,7 @@ from record_samples import (
     trial,
 )
 
-from tilewright.errors import RecordsError
+from tilewright.ground.errors import RecordsError
 from tilewright.records import Database, ModelRow, ModelTask, exchange
 from tilewright.records.tables import metadata
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from record_samples import BATCH, MACHINE, WORKLOAD, number_of, trial, write_forever, write_shared
 
-from tilewright.errors import RecordsError
+from tilewright.ground.errors import RecordsError
 from tilewright.records import Database
 
 KILLS = 20

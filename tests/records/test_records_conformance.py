@@ -21,8 +21,8 @@ from record_samples import (
 )
 from sqlalchemy import text, update
 
-from tilewright.errors import RecordsError
-from tilewright.gene import Gene
+from tilewright.contract.gene import Gene
+from tilewright.ground.errors import RecordsError
 from tilewright.records import Database, ModelRow, ModelTask, Trial, queries
 from tilewright.records.tables import meta
 

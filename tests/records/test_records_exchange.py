@@ -27,8 +27,8 @@ from record_samples import (
 )
 from sqlalchemy import delete
 
-from tilewright.errors import RecordsError
-from tilewright.gene import Gene
+from tilewright.contract.gene import Gene
+from tilewright.ground.errors import RecordsError
 from tilewright.records import Database, Imported, ModelRow, ModelTask, Trial, WorkloadRow
 from tilewright.records.tables import meta, metadata
 

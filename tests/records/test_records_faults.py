@@ -17,8 +17,8 @@ import pytest
 from record_samples import MACHINE, WORKLOAD, trial
 from sqlalchemy import func, select
 
-from tilewright.errors import RecordsError
-from tilewright.gene import Gene
+from tilewright.contract.gene import Gene
+from tilewright.ground.errors import RecordsError
 from tilewright.records import Database, Trial
 
 NOBODY = 65534

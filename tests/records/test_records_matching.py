@@ -15,7 +15,7 @@ from record_samples import (
     trial,
 )
 
-from tilewright.errors import RecordsError
+from tilewright.ground.errors import RecordsError
 from tilewright.records import Database, Machine, find_record
 
 FACTS = {"cpu": "znver4", "features": "+avx2,+fma", "cores": 8, "compiler": "LLVM 22.1.0"}

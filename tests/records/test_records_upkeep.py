@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from record_samples import MACHINE, OTHER_MACHINE, OTHER_WORKLOAD, WORKLOAD, failure, trial
 
-from tilewright.errors import RecordsError
+from tilewright.ground.errors import RecordsError
 from tilewright.records import Database, ModelRow, ModelTask
 from tilewright.records.rows import program_kind, told_apart
 

@@ -13,10 +13,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from tilewright.contract.gene import Gene
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.tensors import placeholder
-from tilewright.gene import Gene
 from tilewright.records import (
     CeilingsRow,
     Database,

@@ -28,9 +28,10 @@ from sample_tuning import (
 
 import tilewright.report.page
 from cli_models import cli
-from tilewright.errors import InputError, RecordsError
-from tilewright.inspection import find_program, write_report
-from tilewright.machine import machine_of
+from tilewright.front.inspection import find_program, write_report
+from tilewright.front.machine import machine_of
+from tilewright.ground.errors import InputError, RecordsError
+from tilewright.ground.text import clock, duration, rate
 from tilewright.records import Database, Machine, ModelRow, ModelTask, WorkloadRow
 from tilewright.report.bars import given as bars_given
 from tilewright.report.clock import Clock
@@ -40,7 +41,6 @@ from tilewright.report.page import embedded, light, render
 from tilewright.report.roofline import Roofline
 from tilewright.report.tasks import PrintedProgram, TaskHistory
 from tilewright.target import Target
-from tilewright.text import clock, duration, rate
 
 LARGEST_PAGE = 15_000_000
 

@@ -10,7 +10,7 @@ from page_reader import Page, read_page
 from sample_tuning import MACHINE, fill, tasks
 
 from cli_models import cli
-from tilewright.inspection import find_program, write_report
+from tilewright.front.inspection import find_program, write_report
 from tilewright.records import Database, ReuseRow
 from tilewright.records.rows import FOREIGN
 

@@ -14,13 +14,14 @@ from sample_network import FACTS, TASKS, network_history
 from sample_tuning import MACHINE, START, fill, line, tasks
 
 import tilewright as tw
-from tilewright.errors import RecordsError
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
+from tilewright.expr.rewrites.winograd import MATRICES
 from tilewright.expr.tensors import placeholder
-from tilewright.expr.winograd import MATRICES
-from tilewright.inspection import keep_measured, winograd_flops, write_report
-from tilewright.machine import machine_of
+from tilewright.front.inspection import keep_measured, winograd_flops, write_report
+from tilewright.front.machine import machine_of
+from tilewright.ground.errors import RecordsError
+from tilewright.ground.text import duration
 from tilewright.network.memory_use import MemoryUse
 from tilewright.network.plan import Plan, PlannedKernel
 from tilewright.records import Database, FactsRow
@@ -33,15 +34,14 @@ from tilewright.report.page import render
 from tilewright.report.plot import framed, from_zero, lines
 from tilewright.report.words import ORIGINS, RULES, origin_words, sketch_words
 from tilewright.schedule.steps import Winograd
-from tilewright.search.evolution import CHOICE, CROSSOVER, PARENT, SAMPLE
-from tilewright.search.offered import PARTS
-from tilewright.search.offered import TEMPLATE as ROW
-from tilewright.search.profiler import PROFILE
 from tilewright.search.reuse.strategy import RANKED
+from tilewright.search.strategies.evolution import CHOICE, CROSSOVER, PARENT, SAMPLE
+from tilewright.search.strategies.offered import PARTS
+from tilewright.search.strategies.offered import TEMPLATE as ROW
+from tilewright.search.strategies.profiler import PROFILE
 from tilewright.space.derivation import UNTOLD
 from tilewright.space.rules import CPU_RULES, GPU_RULES
 from tilewright.target import Target
-from tilewright.text import duration
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tilewright.artifact import Launch
-from tilewright.errors import InputError, RunError
+from tilewright.contract.artifact import Launch
+from tilewright.ground.errors import InputError, RunError
 from tilewright.runtime import Artifact, BufferSpec, Packing
 
 

@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from tilewright.errors import RunError
+from tilewright.ground.errors import RunError
 from tilewright.runtime.buffers import (
     PAGE,
     GuardedBuffer,

@@ -10,7 +10,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import tilewright as tw
-from tilewright.errors import InputError
+from tilewright.ground.errors import InputError
 
 pytestmark = pytest.mark.cpu
 

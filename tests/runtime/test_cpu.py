@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from native_kernels import fill_in, map_artifact, object_code, scale_artifact
 
-from tilewright.errors import InputError, RunError
+from tilewright.ground.errors import InputError, RunError
 from tilewright.runtime import Artifact, BufferSpec, CompiledFunction, LoadedKernel, aligned_empty
 from tilewright.runtime.cpu import pointer_array
 from tilewright.runtime.symbols import find_symbol

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from native_kernels import SCALE, fill_in, map_artifact, object_code, scale_artifact
 
-from tilewright.artifact import Array
-from tilewright.errors import InputError
+from tilewright.contract.artifact import Array
+from tilewright.ground.errors import InputError
 from tilewright.runtime import Artifact, CompiledFunction, aligned_empty
 
 pytestmark = pytest.mark.cpu

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from llvmlite import binding as llvm
 
-from tilewright.errors import RunError
+from tilewright.ground.errors import RunError
 from tilewright.runtime.invoke import PYTHON
 from tilewright.runtime.native import ARCHITECTURES, DECLARED, EXPORTED, SOURCE, native_ir
 from tilewright.runtime.symbols import find_symbol

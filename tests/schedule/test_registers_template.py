@@ -7,11 +7,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from tilewright.errors import ScheduleError
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Tensor
 from tilewright.expr.tensors import placeholder
+from tilewright.ground.errors import ScheduleError
 from tilewright.nest.print import program_text
 from tilewright.schedule.lower import Lowered, lower
 from tilewright.schedule.state import State

@@ -8,10 +8,10 @@ from collections.abc import Callable
 import pytest
 from step_cases import CASES, IN_ROWS, TILED, attention, blur, matmul, matmul_relu, two_readers
 
-from tilewright.errors import ScheduleError
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Var
 from tilewright.expr.tensors import compute, placeholder
+from tilewright.ground.errors import ScheduleError
 from tilewright.nest.print import program_text
 from tilewright.nest.verify import verify
 from tilewright.schedule import steps

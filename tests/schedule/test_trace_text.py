@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from tilewright.errors import ScheduleError
+from tilewright.contract.gene import Gene
 from tilewright.expr.nodes import Var
-from tilewright.gene import Gene
+from tilewright.ground.errors import ScheduleError
 from tilewright.schedule import steps
 from tilewright.schedule.trace import (
     gene_of,

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from simulated_tuning import MACHINE, TARGET, make_scheduler
+from tilewright.contract.gene import Gene
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
-from tilewright.gene import Gene
+from tilewright.front.task_measurer import TaskMeasurer
 from tilewright.measure.measurer import BatchFailedError, MeasureResult
 from tilewright.measure.trial import RunOptions
 from tilewright.records.database import Database
@@ -23,7 +24,6 @@ from tilewright.search.progress import Budget, Progress
 from tilewright.search.tasks import UNFINISHED, AllFailedError, TuningTask
 from tilewright.search.tuner import Tuner
 from tilewright.target import Target
-from tilewright.task_measurer import TaskMeasurer
 from workloads import given
 
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from simulated_tuning import MACHINE, TARGET, make_scheduler
+from tilewright.contract.gene import Gene
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
-from tilewright.gene import Gene
 from tilewright.measure.measurer import MeasureResult
 from tilewright.records.database import Database
 from tilewright.search.confirmation import Confirmation

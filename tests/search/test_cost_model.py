@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from tilewright.errors import InputError
-from tilewright.search.cost_model import (
+from tilewright.ground.errors import InputError
+from tilewright.search.model.cost_model import (
     GradientBoostedModel,
     TreeSettings,
     pairwise_accuracy,
     weights,
 )
-from tilewright.search.training_set import TrainingSet, states, summary
+from tilewright.search.model.training_set import TrainingSet, states, summary
 
 WIDTH = 24
 

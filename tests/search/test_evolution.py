@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tilewright.cost.candidates import Population, concatenate
-from tilewright.search.evolution import (
+from tilewright.search.strategies.evolution import (
     CROSSOVER,
     PARENT,
     SKETCH,

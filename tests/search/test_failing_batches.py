@@ -58,7 +58,7 @@ def tune(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., tw.Tu
 
     def run(outcome: Outcome) -> tw.TuneResult:
         machine = Simulated(outcome)
-        monkeypatch.setattr("tilewright.task_measurer.LocalMeasurer", lambda **_: machine)
+        monkeypatch.setattr("tilewright.front.task_measurer.LocalMeasurer", lambda **_: machine)
         a, b = tw.placeholder((16, 16), name="a"), tw.placeholder((16, 16), name="b")
         task = tw.Task([a, b, ops.matmul(a, b)], "gemm")
         try:

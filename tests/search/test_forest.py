@@ -4,8 +4,8 @@ import lightgbm as lgb
 import numpy as np
 import pytest
 
-from tilewright.errors import InputError, RecordsError
-from tilewright.search.forest import MAX_DEPTH, Forest
+from tilewright.ground.errors import InputError, RecordsError
+from tilewright.search.model.forest import MAX_DEPTH, Forest
 
 
 def _train(rng, *, rows=1500, width=12, trees=30, **parameters):

@@ -12,10 +12,10 @@ import pytest
 import tilewright as tw
 from made_up_latencies import simulate
 from tilewright.cost.candidates import Population
-from tilewright.errors import InputError, ScheduleError
+from tilewright.ground.errors import InputError, ScheduleError
 from tilewright.records.database import Database
-from tilewright.search.memory import Candidate
-from tilewright.search.strategies import RandomStrategy
+from tilewright.search.strategies.memory import Candidate
+from tilewright.search.strategies.table import RandomStrategy
 from tilewright.space.space import Space
 
 

@@ -10,15 +10,21 @@ import pytest
 import tilewright as tw
 from simulated_tuning import MACHINE, TARGET, SimulatedMachine, make_scheduler, make_tasks
 from tilewright.cost.extractor import FeatureExtractor
-from tilewright.errors import InputError
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.dtypes import FLOAT32
 from tilewright.expr.tensors import placeholder
+from tilewright.ground.errors import InputError
 from tilewright.records.database import Database
 from tilewright.records.rows import DEFAULT
-from tilewright.search.profile_plan import plan_profile
-from tilewright.search.profiler import PROFILE, PROGRAMS, ROUND, ProfileStrategy, profile_of
+from tilewright.search.strategies.profile_plan import plan_profile
+from tilewright.search.strategies.profiler import (
+    PROFILE,
+    PROGRAMS,
+    ROUND,
+    ProfileStrategy,
+    profile_of,
+)
 from tilewright.search.tuner import Budget, Tuner
 from tilewright.space.space import Space
 from tilewright.target import CpuTarget, Target

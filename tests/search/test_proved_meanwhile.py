@@ -9,7 +9,7 @@ import pytest
 from benchmarks.bolt_problems import product
 
 from simulated_tuning import MACHINE, make_scheduler, simulated
-from tilewright.gene import Gene
+from tilewright.contract.gene import Gene
 from tilewright.measure.measurer import MeasureResult
 from tilewright.records.database import Database
 from tilewright.records.rows import DEFAULT

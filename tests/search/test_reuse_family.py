@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tilewright as tw
-from tilewright.errors import InputError
 from tilewright.expr import operators as ops
 from tilewright.expr.access import accesses
 from tilewright.expr.dag import ComputeDAG
@@ -21,6 +20,8 @@ from tilewright.expr.reference import compute_of
 from tilewright.expr.serialize import dag_from_json, dag_to_json
 from tilewright.expr.tensors import compute, placeholder, reduce_axis, table
 from tilewright.expr.tensors import sum as sum_over
+from tilewright.front.tuning_tasks import tasks_of
+from tilewright.ground.errors import InputError
 from tilewright.search.reuse.family import (
     Nest,
     Operator,
@@ -36,7 +37,6 @@ from tilewright.search.reuse.family import (
 )
 from tilewright.space.space import Space
 from tilewright.target import Target
-from tilewright.tuning_tasks import tasks_of
 from workloads import light_resnet50
 
 Array = np.ndarray[Any, Any]

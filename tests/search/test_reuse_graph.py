@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tilewright.errors import InputError
+from tilewright.ground.errors import InputError
 from tilewright.search.reuse.graph import arborescence, cost, steiner_tree
 
 quick = settings(max_examples=150, deadline=None, derandomize=True)

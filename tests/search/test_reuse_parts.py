@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 
 from simulated_tuning import MACHINE, TARGET, SimulatedMachine, make_scheduler
+from tilewright.contract.gene import Gene
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.serialize import workload_hash
-from tilewright.gene import Gene
 from tilewright.records.database import Database
 from tilewright.records.rows import DEFAULT, Trial
-from tilewright.search.offered import PARTS
 from tilewright.search.progress import Budget
 from tilewright.search.reuse.carry import Carrier
 from tilewright.search.reuse.parts import Parts, divisions
+from tilewright.search.strategies.offered import PARTS
 from tilewright.search.tasks import TuningTask
 from tilewright.search.tuner import Tuner
 from tilewright.space.default import default_gene, default_of

@@ -12,6 +12,7 @@ import pytest
 import tilewright as tw
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
+from tilewright.front.tuning_tasks import parts_of, tasks_of
 from tilewright.records.rows import FOREIGN, RECORDED, REUSE, SEARCH
 from tilewright.search.reuse import plan as plans
 from tilewright.search.reuse.edges import WHOLE, Edges, Member
@@ -20,7 +21,6 @@ from tilewright.search.reuse.plan import COSTS, Costs, Plan, Step, make_plan
 from tilewright.search.reuse.strategy import LENGTH, ROUND
 from tilewright.search.tasks import TuningTask
 from tilewright.target import Target
-from tilewright.tuning_tasks import parts_of, tasks_of
 from workloads import given, light_resnet50, product
 
 CPU = Target.parse("cpu:icelake-server cores=2")

@@ -14,8 +14,7 @@ from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.tensors import compute, placeholder, reduce_axis
 from tilewright.expr.tensors import sum as sum_over
-from tilewright.search.cost_model import GradientBoostedModel
-from tilewright.search.memory import Candidate, as_population
+from tilewright.search.model.cost_model import GradientBoostedModel
 from tilewright.search.reuse.correspondence import Correspondence, Named
 from tilewright.search.reuse.family import Operator
 from tilewright.search.reuse.hierarchical import HierarchicalStrategy
@@ -31,6 +30,7 @@ from tilewright.search.reuse.rounds import (
 from tilewright.search.reuse.shape_costs import unrolled
 from tilewright.search.reuse.shapes import Shapes, fetch_widths
 from tilewright.search.reuse.strategy import Relative
+from tilewright.search.strategies.memory import Candidate, as_population
 from tilewright.space.space import Space
 from tilewright.target import Target
 from workloads import given, product, weight

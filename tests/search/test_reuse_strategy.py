@@ -14,9 +14,7 @@ from tilewright.cost.extractor import FeatureExtractor
 from tilewright.cost.usage import usage_of
 from tilewright.expr.dag import ComputeDAG
 from tilewright.records.rows import CARRIED, DEFAULT
-from tilewright.search.cost_model import GradientBoostedModel
-from tilewright.search.evolution import CHOICE
-from tilewright.search.memory import Candidate, as_population
+from tilewright.search.model.cost_model import GradientBoostedModel
 from tilewright.search.reuse import strategy as reuse
 from tilewright.search.reuse.correspondence import Correspondence, Named
 from tilewright.search.reuse.family import Operator
@@ -28,7 +26,9 @@ from tilewright.search.reuse.strategy import (
     Relative,
     ReuseStrategy,
 )
-from tilewright.search.strategies import EvolutionStrategy
+from tilewright.search.strategies.evolution import CHOICE
+from tilewright.search.strategies.memory import Candidate, as_population
+from tilewright.search.strategies.table import EvolutionStrategy
 from tilewright.space.default import default_of
 from tilewright.space.space import Space
 from tilewright.target import Target

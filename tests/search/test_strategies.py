@@ -11,22 +11,23 @@ import pytest
 
 from tilewright.cost.candidates import Population
 from tilewright.cost.extractor import FeatureExtractor
-from tilewright.errors import ScheduleError
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
+from tilewright.ground.errors import ScheduleError
 from tilewright.records.rows import CARRIED
 from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
 from tilewright.schedule.trace import steps_of
-from tilewright.search.cost_model import CostModel
-from tilewright.search.evolution import EvolutionSettings, Scored, named
-from tilewright.search.memory import Candidate, as_population
-from tilewright.search.offered import TEMPLATE as ROW
-from tilewright.search.profiler import PROFILE
+from tilewright.search.model.cost_model import CostModel
+from tilewright.search.model.training_set import TrainingSet
 from tilewright.search.reuse.correspondence import Named
 from tilewright.search.reuse.family import Operator
 from tilewright.search.reuse.strategy import RANKED, Relative, ReuseStrategy
-from tilewright.search.strategies import (
+from tilewright.search.strategies.evolution import EvolutionSettings, Scored, named
+from tilewright.search.strategies.memory import Candidate, as_population
+from tilewright.search.strategies.offered import TEMPLATE as ROW
+from tilewright.search.strategies.profiler import PROFILE
+from tilewright.search.strategies.table import (
     STRATEGIES,
     TEMPLATES,
     EvolutionStrategy,
@@ -35,7 +36,6 @@ from tilewright.search.strategies import (
     rules_of_strategy,
 )
 from tilewright.search.tasks import TaskSearch, TuningTask
-from tilewright.search.training_set import TrainingSet
 from tilewright.space.decisions import Decision
 from tilewright.space.derivation import Rule
 from tilewright.space.rules import CPU_RULES, GPU_RULES, TEMPLATE

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tilewright.errors import InputError
+from tilewright.ground.errors import InputError
 from tilewright.search.objectives import (
     EarlyStopping,
     GeomeanSpeedup,

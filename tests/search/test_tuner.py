@@ -11,19 +11,19 @@ from typing import Any
 import pytest
 
 from simulated_tuning import MACHINE, TARGET, SimulatedMachine, make_scheduler, simulated
-from tilewright.errors import RunError
+from tilewright.contract.gene import Gene
+from tilewright.contract.surroundings import ALONE, Setting
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.tensors import placeholder
-from tilewright.gene import Gene
+from tilewright.ground.errors import RunError
 from tilewright.measure.measurer import MeasureResult
 from tilewright.records.database import Database
 from tilewright.schedule.templates import REGISTERS
 from tilewright.search.confirmation import LUCK
-from tilewright.search.strategies import STRATEGIES, TEMPLATES
+from tilewright.search.strategies.table import STRATEGIES, TEMPLATES
 from tilewright.search.tasks import TuningTask
 from tilewright.search.tuner import Budget, Progress, Tuner
-from tilewright.setting import ALONE, Setting
 from workloads import given
 
 

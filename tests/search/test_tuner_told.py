@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from simulated_tuning import MACHINE, TARGET, make_scheduler, make_tasks
-from tilewright.gene import Gene
+from tilewright.contract.gene import Gene
 from tilewright.measure.measurer import MeasureResult
 from tilewright.records.database import Database
 from tilewright.records.rows import RUN

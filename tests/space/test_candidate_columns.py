@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from tilewright.cost.candidates import Population
-from tilewright.errors import ScheduleError
 from tilewright.expr.evaluate import ColumnProgram
-from tilewright.expr.extents import expression
+from tilewright.expr.index.extents import expression
 from tilewright.expr.nodes import Extent, free_vars
+from tilewright.ground.errors import ScheduleError
 from tilewright.nest.nodes import Kind
 from tilewright.schedule.bounds import Bounds, infer_bounds, loop_var, outside
 from tilewright.schedule.state import State

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from tilewright.contract.surroundings import ALONE, AMONG_OTHERS, Setting
 from tilewright.cost.candidates import Population
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.tensors import placeholder
-from tilewright.setting import ALONE, AMONG_OTHERS, Setting
 from tilewright.space.space import Space
 from tilewright.target import Target
 from workloads import given, weight

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import tilewright as tw
-from tilewright.errors import InputError, ScheduleError
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
+from tilewright.ground.errors import InputError, ScheduleError
 from tilewright.space.derivation import Derivation, Rule, Verdict
 from tilewright.space.rules import CPU_RULES
 from tilewright.space.rules.tiling import Structure, multi_level_tile

@@ -17,8 +17,8 @@ from tilewright.expr.nodes import Expr, select
 from tilewright.expr.reference import open_grid
 from tilewright.expr.tensors import compute, reduce_axis
 from tilewright.expr.tensors import sum as sum_over
-from tilewright.nest.interpret import interpret
 from tilewright.nest.nodes import For, If, Kind, Node, Store, bodies
+from tilewright.nest.reference.interpret import interpret
 from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
 from tilewright.space.space import Sketch, Space

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from test_decisions import chi_square_z
 
+from tilewright.contract.gene import Gene
+from tilewright.contract.surroundings import ALONE, AMONG_OTHERS
 from tilewright.cost.candidates import Population, concatenate
-from tilewright.errors import ScheduleError
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
-from tilewright.gene import Gene
+from tilewright.ground.errors import ScheduleError
 from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
 from tilewright.schedule.trace import gene_of, steps_of, trace_to_json
-from tilewright.setting import ALONE, AMONG_OTHERS
 from tilewright.space.default import default_gene, default_of
 from tilewright.space.space import Space
 from tilewright.target import Target

@@ -11,21 +11,21 @@ from tilewright.cost.candidates import Population
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.cost.features import INDEX
 from tilewright.cost.resources import resources
-from tilewright.errors import VerifyError
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.dtypes import FLOAT32
-from tilewright.expr.extents import ceildiv
+from tilewright.expr.index.extents import ceildiv
 from tilewright.expr.nodes import Const, Var, as_expr
 from tilewright.expr.operators import matmul
+from tilewright.ground.errors import VerifyError
 from tilewright.nest.bind import bind
-from tilewright.nest.interpret import interpret
 from tilewright.nest.marks import marks
 from tilewright.nest.nodes import For, Hoist, If, Kind, Program, Store, seq
+from tilewright.nest.reference.interpret import interpret
 from tilewright.nest.verify import verify
 from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
 from tilewright.schedule.steps import Annotate, Parallel, Reorder, Split
-from tilewright.search.evolution import Evolution, EvolutionSettings
+from tilewright.search.strategies.evolution import Evolution, EvolutionSettings
 from tilewright.space.candidate_space import CandidateSpace
 from tilewright.space.decisions import Choice, TileFactors
 from tilewright.space.default import default_of

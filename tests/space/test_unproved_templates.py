@@ -8,8 +8,8 @@ from functools import cache
 import pytest
 from benchmarks.bolt_problems import convolution, product
 
-from tilewright.errors import ScheduleError
 from tilewright.expr.dag import ComputeDAG
+from tilewright.ground.errors import ScheduleError
 from tilewright.nest.nodes import Instruction, walk
 from tilewright.schedule.templates import TEMPLATES
 from tilewright.space.default import default_of

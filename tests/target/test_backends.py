@@ -12,8 +12,8 @@ from tilewright.build.compile import device_code
 from tilewright.codegen.clike import dialect_of
 from tilewright.codegen.clike.dialect import Dialect
 from tilewright.cost.estimate import estimator_of
-from tilewright.errors import BuildError, TargetError
-from tilewright.machine import compiler_of
+from tilewright.front.machine import compiler_of
+from tilewright.ground.errors import BuildError, TargetError
 from tilewright.measure.trial_task import TrialTask, trial_task_of
 from tilewright.runtime.devices import open_device
 from tilewright.space.rules import rules_of

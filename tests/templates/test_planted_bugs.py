@@ -17,14 +17,14 @@ from benchmarks.template_problems import Problem
 
 from devices import tools
 from planted import Bug, Change, broken, edited, on, waiting_less, without
-from tilewright.artifact import Artifact
 from tilewright.build.compile import build
-from tilewright.errors import RunError, VerifyError, WrongAnswer
+from tilewright.contract.artifact import Artifact
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Expr, Read, Select, Var, substitute
 from tilewright.expr.reference import static_shape
 from tilewright.expr.tensors import placeholder
+from tilewright.ground.errors import RunError, VerifyError, WrongAnswer
 from tilewright.nest.instructions import COMMIT, COPY, WAIT
 from tilewright.nest.nodes import (
     EMPTY,

@@ -16,15 +16,15 @@ from benchmarks.template_problems import Problem
 
 from devices import tools
 from planted import Bug, Change, broken, changed, edited, on, waiting_less, without
-from tilewright.artifact import Artifact
 from tilewright.build.compile import build
-from tilewright.errors import RunError, VerifyError, WrongAnswer
+from tilewright.contract.artifact import Artifact
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.dtypes import DTYPES, FLOAT32
 from tilewright.expr.nodes import Binary, Const, Expr, Read, Tensor, Var, cast, substitute
 from tilewright.expr.reference import static_shape
 from tilewright.expr.tensors import View, placeholder
+from tilewright.ground.errors import RunError, VerifyError, WrongAnswer
 from tilewright.nest.instructions import (
     ARRIVE,
     BULK_COPY,

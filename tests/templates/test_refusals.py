@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from tilewright.errors import ScheduleError
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Tensor
 from tilewright.expr.tensors import compute, placeholder, reduce_axis
 from tilewright.expr.tensors import max as max_over
 from tilewright.expr.tensors import sum as sum_over
+from tilewright.ground.errors import ScheduleError
 from tilewright.nest.nodes import Program
 from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State

@@ -8,8 +8,8 @@ import pytest
 from benchmarks.sass import Sass, disassembler, faults, products_of
 
 from devices import at_hand
-from tilewright.artifact import CodeReport
 from tilewright.build.compile import build
+from tilewright.contract.artifact import CodeReport
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Tensor

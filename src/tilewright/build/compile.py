@@ -13,22 +13,22 @@ import json
 import sys
 from collections.abc import Sequence
 
-from tilewright.artifact import Artifact, BufferSpec, CodeReport, Packing
 from tilewright.build.native import build_native
 from tilewright.codegen import compile_program
-from tilewright.errors import BuildError
+from tilewright.contract.artifact import Artifact, BufferSpec, CodeReport, Packing
+from tilewright.contract.gene import Gene
+from tilewright.contract.surroundings import ALONE, Setting
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Tensor
 from tilewright.expr.serialize import dag_from_json, dag_to_json
-from tilewright.gene import Gene
+from tilewright.ground.errors import BuildError
+from tilewright.ground.settings import Settings
 from tilewright.nest.print import program_text
 from tilewright.nest.verify import verify
 from tilewright.schedule.lower import Lowered, lower
 from tilewright.schedule.state import State
 from tilewright.schedule.steps import Step, extent_int
 from tilewright.schedule.trace import steps_of, trace_to_json
-from tilewright.setting import ALONE, Setting
-from tilewright.settings import Settings
 from tilewright.space.default import default_gene
 from tilewright.space.space import Space
 from tilewright.target import Target

@@ -14,18 +14,18 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tilewright.codegen import compile_program
+from tilewright.contract.gene import Gene
 from tilewright.cutlass import Native, native_of
-from tilewright.errors import InputError
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Var
-from tilewright.gene import Gene
+from tilewright.ground.errors import InputError
+from tilewright.ground.settings import LAYERS
 from tilewright.nest.nodes import Program
 from tilewright.nest.print import program_text
 from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
 from tilewright.schedule.steps import Step
 from tilewright.schedule.trace import read_steps, sketch_from_json, steps_of
-from tilewright.settings import LAYERS
 from tilewright.space.chains import chains
 from tilewright.space.predicates import has_data_reuse
 from tilewright.target import Target

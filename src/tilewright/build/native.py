@@ -15,17 +15,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
-from tilewright.artifact import Artifact, BufferSpec, CodeReport, Launch, Packing
-from tilewright.cache import ArtifactCache
+from tilewright.contract.artifact import Artifact, BufferSpec, CodeReport, Launch, Packing
+from tilewright.contract.cache import ArtifactCache
+from tilewright.contract.gene import Gene
 from tilewright.cutlass import KernelCall, Native, Program, native_of
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Tensor
 from tilewright.expr.reference import static_shape
-from tilewright.gene import Gene
-from tilewright.headers import folders
+from tilewright.ground.settings import Settings
+from tilewright.runtime.headers import folders
 from tilewright.runtime.nvrtc import compile_cuda, compile_kernels
 from tilewright.runtime.sources import separated
-from tilewright.settings import Settings
 from tilewright.target import CudaTarget, Target
 
 TOGETHER = 8  # programs of one compilation

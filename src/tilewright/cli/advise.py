@@ -14,7 +14,6 @@ from rich.progress import Progress
 from rich.table import Table
 
 import tilewright as tw
-from tilewright import arguments
 from tilewright.cli.console import output, print_json
 from tilewright.cli.options import (
     Chains,
@@ -27,7 +26,8 @@ from tilewright.cli.options import (
     usage,
 )
 from tilewright.cli.parts import advice
-from tilewright.text import NONE, clock, count, duration
+from tilewright.contract import arguments
+from tilewright.ground.text import NONE, clock, count, duration
 
 NEARLY_FREE = 0.1  # of a task's time, for a 1x1 convolution more
 Minutes: TypeAlias = Annotated[

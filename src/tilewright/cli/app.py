@@ -36,8 +36,8 @@ from tilewright.cli.reuse import ReuseCommand
 from tilewright.cli.run import run
 from tilewright.cli.show import show
 from tilewright.cli.tune import tune
-from tilewright.errors import TilewrightError, VerifyError
-from tilewright.process_limits import shortage
+from tilewright.ground.errors import TilewrightError, VerifyError
+from tilewright.ground.process_limits import shortage
 
 SHOWN_ERROR = 500  # characters
 

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
-from tilewright.artifact import Array, BufferSpec, numpy_dtype
-from tilewright.errors import InputError
-from tilewright.files import replacing
-from tilewright.text import size
+from tilewright.contract.artifact import Array, BufferSpec, numpy_dtype
+from tilewright.ground.errors import InputError
+from tilewright.ground.files import replacing
+from tilewright.ground.text import size
 
 LEAST_ROOM, ROOM = 1 << 30, 16  # bytes of a file, or times those of all inputs, for other shapes
 

@@ -12,7 +12,6 @@ from rich.console import Console
 from rich.table import Table
 
 import tilewright as tw
-from tilewright.artifact import Array
 from tilewright.cli.arrays import random_words, read_inputs
 from tilewright.cli.console import output, print_json, remark
 from tilewright.cli.options import (
@@ -34,11 +33,12 @@ from tilewright.cli.options import (
 from tilewright.cli.parts import compilation, inspection
 from tilewright.cli.peers import PEER, Peer, onnxruntime_peer
 from tilewright.cli.timing import CallTimes, interleaved
-from tilewright.deviation import difference
-from tilewright.errors import InputError
-from tilewright.machine import as_target, host_target
+from tilewright.contract.artifact import Array
+from tilewright.contract.deviation import difference
+from tilewright.front.machine import as_target, host_target
+from tilewright.ground.errors import InputError
+from tilewright.ground.text import NONE, count, duration, factor, rate
 from tilewright.runtime.profile import Profile
-from tilewright.text import NONE, count, duration, factor, rate
 
 PERCENTILES = (50, 90, 99)
 

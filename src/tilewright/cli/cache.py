@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from tilewright.cache import ArtifactCache, Usage
 from tilewright.cli.console import output
-from tilewright.text import parse_size, size
+from tilewright.contract.cache import ArtifactCache, Usage
+from tilewright.ground.text import parse_size, size
 
 
 def _size(text: str) -> int:

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import tilewright as tw
-from tilewright.artifact import Array, BufferSpec
 from tilewright.cli.options import EXTRA
 from tilewright.cli.parts import onnx
 from tilewright.cli.peers import PEER, onnxruntime_peer
-from tilewright.deviation import Deviation, GivenTolerance, compare
-from tilewright.errors import InputError, TilewrightError
+from tilewright.contract.artifact import Array, BufferSpec
+from tilewright.contract.deviation import Deviation, GivenTolerance, compare
+from tilewright.ground.errors import InputError, TilewrightError
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,14 +25,14 @@ from tilewright.cli.options import (
 )
 from tilewright.cli.outputs import protect
 from tilewright.cli.parts import compilation, inspection
-from tilewright.headers import missing
-from tilewright.machine import as_target
+from tilewright.front.machine import as_target
+from tilewright.ground.text import NONE, count, duration, rate, sentence, size, some
 from tilewright.network.plan import PROGRAM_KINDS, Plan
 from tilewright.network.variants import NetworkSet
+from tilewright.runtime.headers import missing
 from tilewright.runtime.host import host_architecture
 from tilewright.runtime.library import refuse_library
 from tilewright.target import CpuTarget
-from tilewright.text import NONE, count, duration, rate, sentence, size, some
 
 
 def compile(

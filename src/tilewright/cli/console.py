@@ -17,7 +17,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from tilewright.text import LOG_WIDTH, harmless
+from tilewright.ground.text import LOG_WIDTH, harmless
 
 FAILED = 1  # the exit status after an error of ours
 OUTPUT = "standard output"  # as messages call it

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from tilewright.cli.console import output
 from tilewright.cli.parts import inspection
-from tilewright.errors import InputError
+from tilewright.ground.errors import InputError
 
 
 def ops(

@@ -16,10 +16,10 @@ import numpy as np
 import typer
 
 import tilewright as tw
-from tilewright.artifact import Array
 from tilewright.cli.parts import inspection
-from tilewright.errors import InputError, UnsupportedModel
-from tilewright.text import one_line
+from tilewright.contract.artifact import Array
+from tilewright.ground.errors import InputError, UnsupportedModel
+from tilewright.ground.text import one_line
 
 if TYPE_CHECKING:
     from tilewright.search.objectives import Objective

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tilewright.cli.parts import inspection
-from tilewright.files import database_files, refuse_output
+from tilewright.ground.files import database_files, refuse_output
 
 
 def protect(

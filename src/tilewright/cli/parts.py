@@ -6,19 +6,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tilewright.lazy import Lazy
+from tilewright.ground.lazy import Lazy
 
 if TYPE_CHECKING:
     import onnx
 
-    from tilewright import advice, compilation, inspection, progress
+    from tilewright import progress
+    from tilewright.front import advice, compilation, inspection
     from tilewright.records import database
     from tilewright.report import words
 else:
     onnx, advice, compilation, inspection, progress, database, words = map(
         Lazy,
         (
-            *("onnx", "tilewright.advice", "tilewright.compilation", "tilewright.inspection"),
+            *(
+                "onnx",
+                "tilewright.front.advice",
+                "tilewright.front.compilation",
+                "tilewright.front.inspection",
+            ),
             *("tilewright.progress", "tilewright.records.database", "tilewright.report.words"),
         ),
     )

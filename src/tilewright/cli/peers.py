@@ -13,8 +13,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from tilewright.artifact import Array
-from tilewright.errors import InputError
+from tilewright.contract.artifact import Array
+from tilewright.ground.errors import InputError
 
 PEER = "onnxruntime"  # its name in tables and messages
 

@@ -8,7 +8,6 @@ from typing import Annotated, TypeAlias
 import typer
 
 import tilewright as tw
-from tilewright import arguments
 from tilewright.cli.console import output
 from tilewright.cli.options import (
     DEFAULT_DB,
@@ -21,7 +20,8 @@ from tilewright.cli.options import (
 )
 from tilewright.cli.reuse import REUSE
 from tilewright.cli.tune import Models, NewRecords
-from tilewright.machine import as_target
+from tilewright.contract import arguments
+from tilewright.front.machine import as_target
 
 Reuse: TypeAlias = Annotated[
     str,

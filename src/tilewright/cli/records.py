@@ -15,8 +15,8 @@ from tilewright.cli.console import output, print_json
 from tilewright.cli.options import DEFAULT_DB, Json
 from tilewright.cli.parts import database as databases
 from tilewright.cli.parts import inspection
-from tilewright.errors import InputError
-from tilewright.text import NONE, count, duration, rate, trials
+from tilewright.ground.errors import InputError
+from tilewright.ground.text import NONE, count, duration, rate, trials
 
 if TYPE_CHECKING:
     from tilewright.records.answers import Summary

@@ -11,7 +11,7 @@ from tilewright.cli.console import output
 from tilewright.cli.options import DEFAULT_DB
 from tilewright.cli.parts import inspection
 from tilewright.cli.records import DatabaseName
-from tilewright.text import count, size, trials
+from tilewright.ground.text import count, size, trials
 
 
 def report(

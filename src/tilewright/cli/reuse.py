@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tilewright.arguments import MODES
 from tilewright.cli.help import PlainCommand
+from tilewright.contract.arguments import MODES
 
 REUSE = "--reuse"
 

@@ -12,7 +12,6 @@ import typer
 from rich.console import Console
 
 import tilewright as tw
-from tilewright.artifact import Array
 from tilewright.cli.arrays import input_file, random_words, read_inputs, write_outputs
 from tilewright.cli.check import Run, verdict
 from tilewright.cli.console import FAILED, output, print_json, remark
@@ -33,10 +32,11 @@ from tilewright.cli.options import (
 )
 from tilewright.cli.outputs import protect
 from tilewright.cli.parts import compilation
-from tilewright.deviation import ATOL, NARROW_RTOL, RTOL, GivenTolerance
-from tilewright.errors import InputError
-from tilewright.files import refuse_output
-from tilewright.machine import as_target, host_target
+from tilewright.contract.artifact import Array
+from tilewright.contract.deviation import ATOL, NARROW_RTOL, RTOL, GivenTolerance
+from tilewright.front.machine import as_target, host_target
+from tilewright.ground.errors import InputError
+from tilewright.ground.files import refuse_output
 from tilewright.network.variants import NetworkSet
 
 if TYPE_CHECKING:

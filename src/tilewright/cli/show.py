@@ -13,10 +13,10 @@ from tilewright.cli.options import DEFAULT_DB, TargetSpec
 from tilewright.cli.parts import database as databases
 from tilewright.cli.parts import inspection, words
 from tilewright.cli.records import DatabaseName, print_summary
-from tilewright.text import duration, rate
+from tilewright.ground.text import duration, rate
 
 if TYPE_CHECKING:
-    from tilewright.inspection import RecordedProgram
+    from tilewright.front.inspection import RecordedProgram
 
 
 class Layer(Enum):

@@ -12,7 +12,6 @@ import typer
 from rich.console import Console
 
 import tilewright as tw
-from tilewright import arguments
 from tilewright.cli.console import output
 from tilewright.cli.interrupts import exit_status
 from tilewright.cli.options import (
@@ -30,8 +29,9 @@ from tilewright.cli.options import (
 )
 from tilewright.cli.parts import progress
 from tilewright.cli.reuse import REUSE
-from tilewright.machine import as_target
-from tilewright.text import count
+from tilewright.contract import arguments
+from tilewright.front.machine import as_target
+from tilewright.ground.text import count
 
 if TYPE_CHECKING:
     from tilewright.progress import Snapshot

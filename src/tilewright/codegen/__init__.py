@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from tilewright.artifact import Launch
+from tilewright.contract.artifact import Launch
 from tilewright.nest.nodes import Program
 from tilewright.target import Target
 

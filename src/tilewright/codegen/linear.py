@@ -15,7 +15,7 @@ from math import gcd
 from typing import TypeAlias
 
 from tilewright.expr.dtypes import BOOL, INT64
-from tilewright.expr.intervals import Interval, may_wrap
+from tilewright.expr.index.intervals import Interval, may_wrap
 from tilewright.expr.nodes import (
     Binary,
     Call,

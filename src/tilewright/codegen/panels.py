@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
+from tilewright.expr.index.simplify import simplify
 from tilewright.expr.nodes import Const, Expr, Read, Tensor, as_expr, reads
-from tilewright.expr.simplify import simplify
 from tilewright.nest.nodes import Alloc, Node, Store, bodies
 
 

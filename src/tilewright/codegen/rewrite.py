@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeAlias
 
-from tilewright.errors import BuildError
 from tilewright.expr.dtypes import BOOL
-from tilewright.expr.intervals import Interval
+from tilewright.expr.index.intervals import Interval
 from tilewright.expr.nodes import Binary, Const, Expr, Read, Tensor, substitute, walk, with_reads
+from tilewright.ground.errors import BuildError
 from tilewright.nest.nodes import (
     EMPTY,
     Alloc,

@@ -13,8 +13,8 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tilewright.errors import ScheduleError
 from tilewright.expr.nodes import Expr, Extent
+from tilewright.ground.errors import ScheduleError
 from tilewright.nest.nodes import Program
 from tilewright.target import Target
 

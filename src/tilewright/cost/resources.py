@@ -17,11 +17,11 @@ from typing import TypeAlias
 
 from tilewright.cost.statements import owners
 from tilewright.expr.dtypes import DType
-from tilewright.expr.extents import add, ceildiv, maximum, mul
+from tilewright.expr.index.extents import add, ceildiv, maximum, mul
+from tilewright.expr.index.simplify import affine
 from tilewright.expr.nodes import Const, Expr, Extent, Tensor, as_expr, free_vars
-from tilewright.expr.simplify import affine
+from tilewright.nest.gpu.workers import kernels
 from tilewright.nest.nodes import THREADS, Alloc, For, Kind, Node, Program, Scope, Store, walk
-from tilewright.nest.workers import kernels
 from tilewright.target import CpuTarget, GpuTarget, Target
 
 Amounts: TypeAlias = dict[str, Extent]

@@ -28,7 +28,8 @@ import numpy as np
 from tilewright.cost.candidates import Ints
 from tilewright.cost.widths import Content, Widths
 from tilewright.cost.written_out import written_out
-from tilewright.expr.extents import mul, plain, sub
+from tilewright.expr.index.extents import mul, plain, sub
+from tilewright.expr.index.simplify import Simplifier
 from tilewright.expr.nodes import (
     Expr,
     Extent,
@@ -39,7 +40,7 @@ from tilewright.expr.nodes import (
     reads,
     select,
 )
-from tilewright.expr.simplify import Simplifier
+from tilewright.nest.gpu.workers import kernels
 from tilewright.nest.marks import MARKS
 from tilewright.nest.nodes import (
     THREADS,
@@ -58,7 +59,6 @@ from tilewright.nest.nodes import (
     bodies,
 )
 from tilewright.nest.operations import operations
-from tilewright.nest.workers import kernels
 
 ONE: Extent = 1
 

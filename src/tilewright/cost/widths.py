@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from functools import reduce
 
-from tilewright.expr.extents import add, floordiv, maximum, minimum, mul, sub
+from tilewright.expr.index.extents import add, floordiv, maximum, minimum, mul, sub
 from tilewright.expr.nodes import Binary, Const, Expr, Extent, Read, Select, Var, children
 
 ONE: Extent = 1

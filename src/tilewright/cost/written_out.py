@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import reduce
 
-from tilewright.expr.extents import ceildiv, mul, plain
+from tilewright.expr.index.extents import ceildiv, mul, plain
 from tilewright.expr.nodes import (
     Binary,
     Const,
@@ -21,6 +21,7 @@ from tilewright.expr.nodes import (
     cast,
     reads,
 )
+from tilewright.nest.gpu.swizzle import PIECE_BYTES
 from tilewright.nest.instructions import Box, rule_of
 from tilewright.nest.nodes import (
     EMPTY,
@@ -35,7 +36,6 @@ from tilewright.nest.nodes import (
     Store,
     walk,
 )
-from tilewright.nest.swizzle import PIECE_BYTES
 
 BOX_COPY = ("copy", "box")
 """What hardware copies by itself, among a statement's counts."""

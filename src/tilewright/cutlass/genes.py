@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from tilewright.contract.gene import Gene, compact, parsed, read_decisions
 from tilewright.cutlass.architectures import Architecture, architecture_of
 from tilewright.cutlass.b2b_conv import B2bConv
 from tilewright.cutlass.b2b_gemm import B2bGemm, B2bMatch
@@ -17,12 +18,11 @@ from tilewright.cutlass.gemm import Gemm
 from tilewright.cutlass.guidelines import MOST
 from tilewright.cutlass.parameters import Parameters, check
 from tilewright.cutlass.template import Match, Program
-from tilewright.errors import ScheduleError
 from tilewright.expr.contraction import NoMatchError
 from tilewright.expr.dag import ComputeDAG
-from tilewright.gene import Gene, compact, parsed, read_decisions
-from tilewright.headers import missing
-from tilewright.log import log
+from tilewright.ground.errors import ScheduleError
+from tilewright.ground.log import log
+from tilewright.runtime.headers import missing
 from tilewright.target import GpuTarget, Target
 
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import gcd, prod
 
-from tilewright.artifact import BufferSpec, Packing, aligned
+from tilewright.contract.artifact import BufferSpec, Packing, aligned
 from tilewright.cutlass.epilogue import group_stride
 from tilewright.cutlass.parameters import ACCESS_BYTES, element_bytes
 from tilewright.expr.contraction import Axes, Factor, NoMatchError

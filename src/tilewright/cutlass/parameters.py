@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilewright.cutlass.architectures import Architecture
-from tilewright.errors import ScheduleError
+from tilewright.ground.errors import ScheduleError
 
 Ints: TypeAlias = npt.NDArray[np.int64]
 Number: TypeAlias = "int | Ints"

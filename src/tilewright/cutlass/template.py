@@ -17,8 +17,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from tilewright.artifact import Packing, aligned
 from tilewright.codegen.clike.cuda import NUMBERS
+from tilewright.contract.artifact import Packing, aligned
 from tilewright.cutlass.architectures import Architecture, Shape
 from tilewright.cutlass.epilogue import ELEMENTS, PARTIAL, Epilogue
 from tilewright.cutlass.matrices import PACKED_THREADS, Packed
@@ -32,10 +32,10 @@ from tilewright.cutlass.parameters import (
     element_bytes,
     valid,
 )
-from tilewright.errors import ScheduleError
 from tilewright.expr.contraction import Contraction, Factor, Follows
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.tensors import is_constant
+from tilewright.ground.errors import ScheduleError
 
 INT32_MAX = 2**31 - 1
 FINISH_THREADS = 128  # of a block that makes the output of partial values (tw_epilogue.h)

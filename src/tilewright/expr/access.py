@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Protocol
 
+from tilewright.expr.index.simplify import Simplifier
 from tilewright.expr.nodes import (
     ROUNDINGS,
     Axis,
@@ -33,7 +34,6 @@ from tilewright.expr.nodes import (
     walk,
 )
 from tilewright.expr.reference import compute_of, sizes, static_shape
-from tilewright.expr.simplify import Simplifier
 from tilewright.expr.tensors import Compute, Table
 
 EXPENSIVE = frozenset({"exp", "log", "sqrt", "tanh", "erf", "sigmoid", "sin", "cos", "pow"})

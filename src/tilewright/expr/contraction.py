@@ -21,6 +21,7 @@ from math import prod
 
 from tilewright.expr.access import AffineIndex, affine_index
 from tilewright.expr.dag import ComputeDAG, inline_reads
+from tilewright.expr.index.simplify import Simplifier, simplify
 from tilewright.expr.nodes import (
     Axis,
     Binary,
@@ -38,7 +39,6 @@ from tilewright.expr.nodes import (
     substitute,
 )
 from tilewright.expr.reference import compute_of, sizes, static_shape
-from tilewright.expr.simplify import Simplifier, simplify
 from tilewright.expr.tensors import Placeholder, is_constant
 
 Axes = tuple[str, ...]

@@ -15,7 +15,6 @@ from math import prod
 
 import numpy as np
 
-from tilewright.errors import ExprError, InputError
 from tilewright.expr.dtypes import BOOL, INT64, DType
 from tilewright.expr.evaluate import Array
 from tilewright.expr.nodes import (
@@ -41,8 +40,9 @@ from tilewright.expr.reference import (
     sizes,
     static_shape,
 )
+from tilewright.expr.rewrites.zero_terms import nonzero_terms
 from tilewright.expr.tensors import Compute, Placeholder, Table
-from tilewright.expr.zero_terms import nonzero_terms
+from tilewright.ground.errors import ExprError, InputError
 
 
 class ComputeDAG:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import ml_dtypes
 import numpy as np
 
-from tilewright.errors import ExprError
 from tilewright.expr.hashing import HashedOnce, hashed_once
+from tilewright.ground.errors import ExprError
 
 
 @hashed_once

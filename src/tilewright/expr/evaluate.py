@@ -18,7 +18,6 @@ from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
-from tilewright.errors import ExprError
 from tilewright.expr.dtypes import BOOL, DTYPES, FLOAT64, INT64, DType
 from tilewright.expr.nodes import (
     NARROWING,
@@ -35,6 +34,7 @@ from tilewright.expr.nodes import (
     Tensor,
     Var,
 )
+from tilewright.ground.errors import ExprError
 
 Array: TypeAlias = np.ndarray[Any, Any]
 Column: TypeAlias = Array | int

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.expr.dtypes import BOOL, DType
-from tilewright.expr.intervals import of_dtype
+from tilewright.expr.index.intervals import of_dtype
 from tilewright.expr.nodes import (
     COMPARISONS,
     INTEGER_RULES,

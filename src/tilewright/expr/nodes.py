@@ -26,9 +26,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
-from tilewright.errors import ExprError
 from tilewright.expr.dtypes import BOOL, DTYPES, FLOAT32, INT64, DType, dtype
 from tilewright.expr.hashing import HashedOnce, hashed_once
+from tilewright.ground.errors import ExprError
 
 if TYPE_CHECKING:
     from tilewright.expr.tensors import Source

@@ -17,10 +17,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tilewright.errors import ExprError
 from tilewright.expr.evaluate import Array, Reader, evaluate, working_dtype
 from tilewright.expr.nodes import Axis, Extent, Reduce, Tensor
 from tilewright.expr.tensors import Compute, Table
+from tilewright.ground.errors import ExprError
 
 BLOCK = 1 << 22
 """Elements evaluated at once: 16 MiB of float32 a temporary."""

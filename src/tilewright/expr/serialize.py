@@ -26,7 +26,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tilewright.errors import ExprError
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.dtypes import INT64, DType, dtype
 from tilewright.expr.nodes import (
@@ -49,6 +48,7 @@ from tilewright.expr.nodes import (
 )
 from tilewright.expr.reference import compute_of, sizes
 from tilewright.expr.tensors import Compute, Placeholder, Table
+from tilewright.ground.errors import ExprError
 
 VERSION = 1
 LONGEST_BODY = 2048

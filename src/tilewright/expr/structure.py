@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 from tilewright.expr.dtypes import INT64
+from tilewright.expr.index.polynomials import LONGEST_KEY, short
 from tilewright.expr.nodes import (
     Binary,
     Call,
@@ -32,7 +33,6 @@ from tilewright.expr.nodes import (
     reads,
     transform,
 )
-from tilewright.expr.polynomials import LONGEST_KEY, short
 from tilewright.expr.tensors import Compute
 
 Structure: TypeAlias = tuple[Any, ...]

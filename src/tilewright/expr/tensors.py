@@ -18,7 +18,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tilewright.errors import ExprError
 from tilewright.expr.dtypes import DType, dtype
 from tilewright.expr.nodes import (
     REDUCTIONS,
@@ -33,6 +32,7 @@ from tilewright.expr.nodes import (
     shared,
     walk,
 )
+from tilewright.ground.errors import ExprError
 
 HINTS = {
     "vectorize": "name of the axis to run along the vector lanes",

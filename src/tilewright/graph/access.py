@@ -20,7 +20,8 @@ from math import prod
 
 from tilewright.expr.access import MIN_REUSE, is_expensive, is_movement
 from tilewright.expr.dtypes import DTYPES
-from tilewright.expr.intervals import Interval
+from tilewright.expr.index.intervals import Interval
+from tilewright.expr.index.simplify import Simplifier
 from tilewright.expr.nodes import (
     Axis,
     Expr,
@@ -35,7 +36,6 @@ from tilewright.expr.nodes import (
 from tilewright.expr.operators.elementwise import Value as Operand
 from tilewright.expr.operators.shapes import extents
 from tilewright.expr.reference import compute_of, sizes
-from tilewright.expr.simplify import Simplifier
 from tilewright.expr.tensors import Compute, placeholder
 from tilewright.expr.written import Definition, written
 from tilewright.graph.ir import Node, Value

@@ -16,7 +16,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tilewright.errors import ExprError
 from tilewright.expr.dtypes import dtype as as_dtype
 from tilewright.graph.ir import (
     Array,
@@ -32,6 +31,7 @@ from tilewright.graph.ir import (
     verify,
 )
 from tilewright.graph.ops import infer
+from tilewright.ground.errors import ExprError
 
 
 class GraphBuilder:

@@ -32,10 +32,10 @@ from tilewright.expr.access import (
 )
 from tilewright.expr.dag import stage_flops
 from tilewright.expr.dtypes import dtype as as_dtype
+from tilewright.expr.index.simplify import Simplifier
 from tilewright.expr.nodes import Call, walk
-from tilewright.expr.online_softmax import find, lengths
 from tilewright.expr.reference import compute_of, sizes
-from tilewright.expr.simplify import Simplifier
+from tilewright.expr.rewrites.online_softmax import find, lengths
 from tilewright.expr.tensors import Compute
 from tilewright.graph.access import NodeMath
 from tilewright.graph.dags import dag_of
@@ -95,7 +95,7 @@ def is_contraction(math: NodeMath) -> bool:
 
 def sums_softmax(nodes: Sequence[Node], reader: Node) -> bool:
     """Whether the reader sums products with a softmax, which the nodes make of scores, and can take
-    its rows in chunks (`expr/online_softmax.py`).
+    its rows in chunks (`expr/rewrites/online_softmax.py`).
     """
     dag, _ = dag_of([*nodes, reader])
     product = compute_of(dag.outputs[0])

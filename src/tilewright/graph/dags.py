@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.dtypes import DTYPES
-from tilewright.expr.memory_order import in_memory_order
 from tilewright.expr.nodes import Tensor
+from tilewright.expr.rewrites.memory_order import in_memory_order
 from tilewright.expr.tensors import placeholder
 from tilewright.graph.ir import Node, Value
 from tilewright.graph.ops import lower, operands, short_name

@@ -23,8 +23,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tilewright.errors import VerifyError
 from tilewright.expr.dtypes import dtype as as_dtype
+from tilewright.ground.errors import VerifyError
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 Attribute: TypeAlias = int | float | str | bool | tuple[int, ...] | tuple[tuple[int, int], ...]

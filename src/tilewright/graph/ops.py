@@ -13,13 +13,13 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from tilewright.errors import ExprError
 from tilewright.expr import operators as library
 from tilewright.expr.dtypes import DTYPES
 from tilewright.expr.nodes import Tensor
 from tilewright.expr.operators.elementwise import Value as Operand
 from tilewright.expr.operators.shapes import broadcast_shapes, extents
 from tilewright.expr.tensors import placeholder
+from tilewright.ground.errors import ExprError
 
 if TYPE_CHECKING:
     from tilewright.graph.ir import Attribute, Value

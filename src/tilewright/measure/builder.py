@@ -14,10 +14,10 @@ import resource
 import time
 from collections.abc import Callable
 
-from tilewright.errors import BuildError
+from tilewright.ground.errors import BuildError
+from tilewright.ground.process_limits import lower_limit
 from tilewright.measure.protocol import Header, Payloads
 from tilewright.measure.server import Answer, serve
-from tilewright.process_limits import lower_limit
 
 Build = Callable[[bytes], bytes]
 

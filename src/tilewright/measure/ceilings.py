@@ -37,8 +37,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tilewright.artifact import Artifact
 from tilewright.codegen.llvm.machine import compile_ir
+from tilewright.contract.artifact import Artifact
 from tilewright.runtime.buffers import aligned_empty
 from tilewright.runtime.cpu import LoadedKernel, pointer_array
 from tilewright.target import MIB, CpuTarget

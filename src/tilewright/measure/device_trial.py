@@ -18,8 +18,8 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from tilewright.artifact import Array, Artifact, BufferSpec, numpy_dtype
-from tilewright.errors import RunError, TargetError, TilewrightError
+from tilewright.contract.artifact import Array, Artifact, BufferSpec, numpy_dtype
+from tilewright.ground.errors import RunError, TargetError, TilewrightError
 from tilewright.measure.trial import (
     EVICTING,
     MAX_CALLS,

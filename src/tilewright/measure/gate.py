@@ -27,8 +27,8 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.artifact import Array, BufferSpec, numpy_dtype
-from tilewright.errors import WrongAnswer
+from tilewright.contract.artifact import Array, BufferSpec, numpy_dtype
+from tilewright.ground.errors import WrongAnswer
 
 ROUNDOFF = {"float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
 SAFETY = 8.0

@@ -16,8 +16,8 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from tilewright.artifact import Array, Artifact, BufferSpec, Packing, numpy_dtype
-from tilewright.errors import RunError
+from tilewright.contract.artifact import Array, Artifact, BufferSpec, Packing, numpy_dtype
+from tilewright.ground.errors import RunError
 from tilewright.measure.trial import (
     EVICTING,
     MAX_CALLS,

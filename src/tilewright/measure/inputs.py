@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.artifact import Array, BufferSpec, numpy_dtype
-from tilewright.errors import InputError
+from tilewright.contract.artifact import Array, BufferSpec, numpy_dtype
+from tilewright.ground.errors import InputError
 
 SIGNED, POSITIVE, INTEGERS = "signed", "positive", "integers"
 WORDS = 4

@@ -21,9 +21,9 @@ from itertools import chain
 from types import TracebackType
 from typing import Self
 
-from tilewright.artifact import Artifact
-from tilewright.errors import BuildError, RunError
-from tilewright.files import own_folder
+from tilewright.contract.artifact import Artifact
+from tilewright.ground.errors import BuildError, RunError
+from tilewright.ground.files import own_folder
 from tilewright.measure.pools import BuilderPool, Built, Outcome, RunnerClient, TaskSpec
 from tilewright.measure.task import MeasureTask
 from tilewright.measure.trial import RunOptions

@@ -16,15 +16,15 @@ from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
 from dataclasses import dataclass
 from typing import Any, Self
 
-from tilewright.errors import InputError, RunError
+from tilewright.contract.surroundings import ALONE, Setting
+from tilewright.ground.errors import InputError, RunError
+from tilewright.ground.text import harmless
 from tilewright.measure.gate import Tolerance
 from tilewright.measure.inputs import InputKind
 from tilewright.measure.protocol import Header
 from tilewright.measure.server import UnknownTaskError
 from tilewright.measure.trial import RunOptions, Timing, is_time
 from tilewright.measure.workers import RequestFailure, Worker, WorkerFailureError, worker_command
-from tilewright.setting import ALONE, Setting
-from tilewright.text import harmless
 
 LOAD_TIMEOUT_S = 120.0
 DEFAULT_BUILD_TIMEOUT_S = 30.0

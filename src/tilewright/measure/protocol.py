@@ -19,8 +19,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tilewright.errors import RunError
-from tilewright.text import size as size_text
+from tilewright.ground.errors import RunError
+from tilewright.ground.text import size as size_text
 
 PROTOCOL = 3
 MAGIC = b"TWP1"

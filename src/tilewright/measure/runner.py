@@ -15,8 +15,9 @@ from statistics import fmean
 
 from threadpoolctl import threadpool_limits
 
-from tilewright.artifact import Artifact
-from tilewright.lazy import llvm
+from tilewright.contract.artifact import Artifact
+from tilewright.contract.surroundings import Setting
+from tilewright.ground.lazy import llvm
 from tilewright.measure.gate import Tolerance
 from tilewright.measure.inputs import InputKind
 from tilewright.measure.protocol import Header, Payloads
@@ -25,7 +26,6 @@ from tilewright.measure.server import Answer, SpoiltError, UnknownTaskError, ser
 from tilewright.measure.trial import RunOptions, Timing
 from tilewright.measure.trial_task import TrialTask, trial_task_of
 from tilewright.runtime.host import host_architecture
-from tilewright.setting import Setting
 from tilewright.target import CpuTarget, Target, available_cores
 
 # Tasks kept loaded; beyond it the least recently used one is dropped (and loaded again on demand).

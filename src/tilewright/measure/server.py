@@ -25,9 +25,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from tilewright.errors import RunError, WrongAnswer
+from tilewright.ground.errors import RunError, WrongAnswer
+from tilewright.ground.process_limits import lower_limit
 from tilewright.measure.protocol import PROTOCOL, Channel, ChannelClosedError, Header, Payloads
-from tilewright.process_limits import lower_limit
 
 Answer = tuple[Header, Sequence[bytes]]
 Handler = Callable[[Header, Payloads], Answer]

@@ -16,11 +16,11 @@ from functools import cached_property
 
 import numpy as np
 
-from tilewright.artifact import Array, BufferSpec, numpy_dtype
-from tilewright.errors import RunError, WrongAnswer
+from tilewright.contract.artifact import Array, BufferSpec, numpy_dtype
+from tilewright.contract.surroundings import ALONE, Setting
 from tilewright.expr.dag import ComputeDAG, inline_reads
 from tilewright.expr.dtypes import INT64
-from tilewright.expr.intervals import Interval, interval
+from tilewright.expr.index.intervals import Interval, interval
 from tilewright.expr.nodes import (
     COMPARISONS,
     ROUNDINGS,
@@ -39,9 +39,9 @@ from tilewright.expr.nodes import (
 )
 from tilewright.expr.reference import compute_of, sizes, static_shape
 from tilewright.expr.tensors import Compute, Placeholder
+from tilewright.ground.errors import RunError, WrongAnswer
 from tilewright.measure.gate import ROUNDOFF, Tolerance, wrong_elements
 from tilewright.measure.inputs import POSITIVE, SIGNED, InputKind, default_kind, make_inputs
-from tilewright.setting import ALONE, Setting
 
 POINTS = 512
 # The share of elements that may differ where a comparison of computed floats decides.

@@ -19,10 +19,10 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.artifact import Array, Artifact, BufferSpec
-from tilewright.errors import RunError, WrongAnswer
+from tilewright.contract.artifact import Array, Artifact, BufferSpec
+from tilewright.contract.surroundings import Setting
+from tilewright.ground.errors import RunError, WrongAnswer
 from tilewright.measure.gate import OutputGate, Tolerance
-from tilewright.setting import Setting
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 

@@ -15,7 +15,8 @@ from contextlib import AbstractContextManager
 
 import numpy as np
 
-from tilewright.artifact import Array, Artifact
+from tilewright.contract.artifact import Array, Artifact
+from tilewright.contract.surroundings import ALONE, Setting
 from tilewright.measure.gate import Tolerance
 from tilewright.measure.inputs import InputKind, make_inputs
 from tilewright.measure.trial import (
@@ -29,7 +30,6 @@ from tilewright.measure.trial import (
     once,
     run_trial,
 )
-from tilewright.setting import ALONE, Setting
 from tilewright.target import Target
 
 

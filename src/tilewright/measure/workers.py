@@ -25,7 +25,9 @@ from pathlib import Path
 from reprlib import repr as shown
 from typing import IO
 
-from tilewright.errors import RunError
+from tilewright.ground.errors import RunError
+from tilewright.ground.process_limits import shortage
+from tilewright.ground.text import harmless
 from tilewright.measure.protocol import (
     PROTOCOL,
     Channel,
@@ -34,8 +36,6 @@ from tilewright.measure.protocol import (
     Header,
     Payloads,
 )
-from tilewright.process_limits import shortage
-from tilewright.text import harmless
 
 START_TIMEOUT_S = 60.0
 # How much longer than a request's own limit the client waits: the worker's alarm clock comes first.

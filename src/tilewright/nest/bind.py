@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from tilewright.errors import VerifyError
-from tilewright.expr.intervals import Interval
+from tilewright.expr.index.intervals import Interval
+from tilewright.expr.index.simplify import simplify
 from tilewright.expr.nodes import Const, Expr, Extent, Read, Tensor, as_expr, substitute, with_reads
-from tilewright.expr.simplify import simplify
+from tilewright.ground.errors import VerifyError
 from tilewright.nest.marks import Marks, marks
 from tilewright.nest.nodes import (
     EMPTY,

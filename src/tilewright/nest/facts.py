@@ -19,7 +19,7 @@ import numpy as np
 
 from tilewright.expr.dtypes import INT64
 from tilewright.expr.evaluate import Array, evaluate
-from tilewright.expr.intervals import (
+from tilewright.expr.index.intervals import (
     ARITHMETIC_BOUNDS,
     FAR,
     UNBOUNDED,
@@ -34,6 +34,7 @@ from tilewright.expr.intervals import (
     point,
     scale,
 )
+from tilewright.expr.index.simplify import Simplifier
 from tilewright.expr.nodes import (
     Binary,
     Call,
@@ -45,7 +46,6 @@ from tilewright.expr.nodes import (
     free_vars,
     reads,
 )
-from tilewright.expr.simplify import Simplifier
 
 Form: TypeAlias = dict[Expr, int]
 """Σ coefficient · atom."""

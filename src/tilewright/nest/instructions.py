@@ -31,9 +31,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tilewright.nest.lanes import Array
+from tilewright.nest.gpu.task_map import TaskMap, repeat, spatial
 from tilewright.nest.nodes import Instruction, Scope
-from tilewright.nest.task_map import TaskMap, repeat, spatial
+from tilewright.nest.reference.lanes import Array
 
 WARP = 32
 HALVES = ("float16", "bfloat16")

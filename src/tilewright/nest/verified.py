@@ -14,10 +14,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import NoReturn, TypeAlias
 
-from tilewright.errors import ExprError, VerifyError
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.dtypes import BOOL, INT64
-from tilewright.expr.intervals import Interval
+from tilewright.expr.index.intervals import Interval
 from tilewright.expr.nodes import (
     Binary,
     Call,
@@ -31,6 +30,7 @@ from tilewright.expr.nodes import (
     reads,
 )
 from tilewright.expr.reference import compute_of
+from tilewright.ground.errors import ExprError, VerifyError
 from tilewright.nest.facts import Facts, intersection
 from tilewright.nest.nodes import (
     Scope,

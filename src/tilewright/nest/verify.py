@@ -24,13 +24,15 @@ from tilewright.expr.nodes import (
     reads,
 )
 from tilewright.expr.tensors import Table
-from tilewright.nest.barriers import first_race, with_phases
 from tilewright.nest.facts import Facts
+from tilewright.nest.gpu.barriers import first_race, with_phases
+from tilewright.nest.gpu.lifetimes import first_overlap
+from tilewright.nest.gpu.swizzle import Swizzle
+from tilewright.nest.gpu.workers import check_workers, kernels
 from tilewright.nest.instructions import (
     Window,
     rule_of,
 )
-from tilewright.nest.lifetimes import first_overlap
 from tilewright.nest.marks import MARKS
 from tilewright.nest.nodes import (
     Alloc,
@@ -47,7 +49,6 @@ from tilewright.nest.nodes import (
     walk,
 )
 from tilewright.nest.print import declaration, expr_text, extent_text, nest_text
-from tilewright.nest.swizzle import Swizzle
 from tilewright.nest.verified import (
     Head,
     Storage,
@@ -59,7 +60,6 @@ from tilewright.nest.verified import (
     written,
 )
 from tilewright.nest.verify_instruction import check_instruction
-from tilewright.nest.workers import check_workers, kernels
 
 
 def verify(program: Program, *, symbolic: bool = False) -> None:

@@ -18,6 +18,7 @@ from tilewright.expr.nodes import (
 )
 from tilewright.expr.reference import static_shape
 from tilewright.expr.tensors import View, memory_of
+from tilewright.nest.gpu.swizzle import PIECE_BYTES
 from tilewright.nest.instructions import (
     BOX_RANK,
     COPY,
@@ -35,7 +36,6 @@ from tilewright.nest.nodes import (
     accessed,
 )
 from tilewright.nest.print import expr_text, nest_text
-from tilewright.nest.swizzle import PIECE_BYTES
 from tilewright.nest.verified import (
     Head,
     VerifiedScope,

@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from tilewright.artifact import timed_entry
+from tilewright.contract.artifact import timed_entry
 
 
 @dataclass(frozen=True, slots=True)

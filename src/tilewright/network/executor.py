@@ -19,8 +19,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tilewright.artifact import Artifact
-from tilewright.lazy import Lazy
+from tilewright.contract.artifact import Artifact
+from tilewright.ground.lazy import Lazy
+from tilewright.ground.text import preformatted
 from tilewright.network.memory_use import Arena, MemoryUse
 from tilewright.runtime.constants import Constants
 from tilewright.runtime.device import DeviceFunction
@@ -29,7 +30,6 @@ from tilewright.runtime.function import CompiledFunction
 from tilewright.runtime.parameters import ArrayFunction
 from tilewright.runtime.profile import Profile
 from tilewright.target import Target
-from tilewright.text import preformatted
 
 if TYPE_CHECKING:
     from tilewright.build import library

@@ -15,9 +15,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from tilewright.artifact import Array, Artifact
-from tilewright.cache import ArtifactCache
-from tilewright.errors import TilewrightError
+from tilewright.contract.artifact import Array, Artifact
+from tilewright.contract.cache import ArtifactCache
+from tilewright.ground.errors import TilewrightError
 from tilewright.network.executor import Network
 from tilewright.network.memory_use import Arena, MemoryUse
 from tilewright.network.plan import Plan, PlannedKernel

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tilewright.artifact import Artifact, Launch, NetworkStep
 from tilewright.build import build
+from tilewright.contract.artifact import Artifact, Launch, NetworkStep
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.tensors import compute, placeholder
 from tilewright.network.entry import Action, Copy, InterfaceBuffer, KernelCall, Place, Row

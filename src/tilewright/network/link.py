@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from tilewright.artifact import ALIGNMENT, Array, Artifact, BufferSpec, Launch, aligned
 from tilewright.build import compile_ir
+from tilewright.contract.artifact import ALIGNMENT, Array, Artifact, BufferSpec, Launch, aligned
 from tilewright.graph.partition import Partition
 from tilewright.network.entry import entry_ir
 from tilewright.network.executor import Network

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tilewright.artifact import (
+from tilewright.contract.artifact import (
     ALIGNMENT,
     DEVICE_ALIGNMENT,
     Artifact,
@@ -24,7 +24,6 @@ from tilewright.artifact import (
     NetworkStep,
     Packing,
 )
-from tilewright.errors import BuildError, UnsupportedModel
 from tilewright.graph.ir import Value
 from tilewright.graph.partition import (
     Call,
@@ -36,6 +35,7 @@ from tilewright.graph.partition import (
     Subgraph,
     control_calls,
 )
+from tilewright.ground.errors import BuildError, UnsupportedModel
 from tilewright.network.entry import (
     Action,
     Branch,

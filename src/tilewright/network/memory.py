@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tilewright.artifact import ALIGNMENT, aligned
+from tilewright.contract.artifact import ALIGNMENT, aligned
 from tilewright.graph.ir import Value
 from tilewright.graph.partition import (
     Call,

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tilewright.artifact import Artifact
-from tilewright.text import size
+from tilewright.contract.artifact import Artifact
+from tilewright.ground.text import size
 
 
 @dataclass(frozen=True, slots=True)

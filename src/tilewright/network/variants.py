@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tilewright.lazy import Lazy
+from tilewright.ground.lazy import Lazy
 from tilewright.network.executor import Network
 from tilewright.runtime.constants import ConstantPool
 from tilewright.runtime.shapes import FunctionSet

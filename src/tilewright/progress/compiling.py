@@ -13,8 +13,8 @@ from contextlib import contextmanager
 
 from rich.console import Console
 
+from tilewright.ground.text import LOG_WIDTH, count
 from tilewright.progress.display import LINE_S, redraws
-from tilewright.text import LOG_WIDTH, count
 
 
 @contextmanager

@@ -21,6 +21,7 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
+from tilewright.ground.text import LOG_WIDTH, clock, sentence
 from tilewright.progress.lines import (
     doubt_line,
     end_line,
@@ -33,7 +34,6 @@ from tilewright.progress.lines import (
 from tilewright.progress.snapshot import Snapshot
 from tilewright.progress.table import TaskTable
 from tilewright.search.progress import Callback, Progress
-from tilewright.text import LOG_WIDTH, clock, sentence
 
 LINE_S = 5.0  # between plain lines
 PREPARING = "preparing the search spaces"

@@ -6,9 +6,9 @@ state_line(snapshot, 0.0)   search · conv_relu · 30 of 90 trials · 0:20 · 0:
 
 from __future__ import annotations
 
+from tilewright.ground.text import clock, count, duration, factor, trials
 from tilewright.progress.snapshot import Snapshot
 from tilewright.search.tuner import CONFIRM_TASK_S
-from tilewright.text import clock, count, duration, factor, trials
 
 MOST_FAULTS = 3
 

@@ -18,8 +18,8 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from tilewright.ground.text import NONE, count, duration, factor, rate, shortened
 from tilewright.search.progress import TaskResult
-from tilewright.text import NONE, count, duration, factor, rate, shortened
 
 COLUMNS: tuple[tuple[str, Callable[[TaskResult], str]], ...] = (
     ("calls", lambda row: f"{row.weight:g}"),

@@ -17,8 +17,8 @@ from dataclasses import Field, fields
 from hashlib import sha256
 from typing import Any, TypeAlias, TypeVar
 
-from tilewright.errors import RecordsError
-from tilewright.gene import Gene, compact
+from tilewright.contract.gene import Gene, compact
+from tilewright.ground.errors import RecordsError
 from tilewright.records.faults import BadCellError
 from tilewright.records.machine import Machine
 from tilewright.records.rows import (

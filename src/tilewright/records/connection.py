@@ -27,8 +27,8 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.pool import QueuePool, StaticPool
 
-from tilewright.errors import RecordsError
-from tilewright.files import database_files
+from tilewright.ground.errors import RecordsError
+from tilewright.ground.files import database_files
 from tilewright.records.faults import faults_named, sqlite_error_name
 from tilewright.records.schema import foreign
 from tilewright.records.tables import LONGEST_ROW, SCHEMA_KEY, SCHEMA_VERSION, meta, metadata

@@ -27,9 +27,9 @@ from types import TracebackType
 
 from sqlalchemy import ColumnElement, Connection, Table, delete, insert, select, update
 
-from tilewright.errors import InputError, RecordsError
-from tilewright.files import database_files, refuse_output
-from tilewright.gene import Gene, compact
+from tilewright.contract.gene import Gene, compact
+from tilewright.ground.errors import InputError, RecordsError
+from tilewright.ground.files import database_files, refuse_output
 from tilewright.records import codec, exchange, queries, upkeep
 from tilewright.records.connection import connect
 from tilewright.records.machine import Machine

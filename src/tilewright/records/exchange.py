@@ -21,9 +21,10 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from tilewright.errors import RecordsError
-from tilewright.files import replacing
-from tilewright.gene import compact
+from tilewright.contract.gene import compact
+from tilewright.ground.errors import RecordsError
+from tilewright.ground.files import replacing
+from tilewright.ground.text import one_line, size
 from tilewright.records import codec
 from tilewright.records.machine import Machine
 from tilewright.records.rows import (
@@ -36,7 +37,6 @@ from tilewright.records.rows import (
     WorkloadRow,
 )
 from tilewright.records.tables import LONGEST_ROW
-from tilewright.text import one_line, size
 
 FORMAT = "tilewright-records"
 LONGEST_LINE = LONGEST_ROW  # characters

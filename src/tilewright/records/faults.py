@@ -17,9 +17,9 @@ from contextlib import contextmanager
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from tilewright.errors import RecordsError
-from tilewright.process_limits import shortage
-from tilewright.text import one_line
+from tilewright.ground.errors import RecordsError
+from tilewright.ground.process_limits import shortage
+from tilewright.ground.text import one_line
 
 
 class BadCellError(RecordsError):

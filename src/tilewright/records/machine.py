@@ -14,9 +14,9 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tilewright.errors import RecordsError
-from tilewright.gene import compact
-from tilewright.text import count
+from tilewright.contract.gene import compact
+from tilewright.ground.errors import RecordsError
+from tilewright.ground.text import count
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from tilewright.gene import Gene
+from tilewright.contract.gene import Gene
 from tilewright.records.database import Database
 from tilewright.records.machine import Machine
 from tilewright.records.rows import CARRIED, Trial, WorkloadRow, program_kind

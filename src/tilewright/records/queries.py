@@ -15,7 +15,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from sqlalchemy import Column, Connection, Select, Table, case, func, select
 
-from tilewright.gene import compact
+from tilewright.contract.gene import compact
+from tilewright.ground.text import natural
 from tilewright.records import codec
 from tilewright.records.answers import (
     Coverage,
@@ -38,7 +39,6 @@ from tilewright.records.tables import (
     workloads,
 )
 from tilewright.records.tables import models as model_heads
-from tilewright.text import natural
 
 IN_LIST = 1000  # values in one IN (…)
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from sqlalchemy import Select, select
 
-from tilewright.errors import RecordsError
-from tilewright.gene import Gene, compact
+from tilewright.contract.gene import Gene, compact
+from tilewright.ground.errors import RecordsError
 from tilewright.records import codec, exchange, queries
 from tilewright.records.answers import Round, Summary, TrainingGroup, TrialLine
 from tilewright.records.connection import RecordStore

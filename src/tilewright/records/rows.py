@@ -17,8 +17,8 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from statistics import median
 
-from tilewright.errors import RecordsError
-from tilewright.gene import Gene, compact
+from tilewright.contract.gene import Gene, compact
+from tilewright.ground.errors import RecordsError
 
 INT64_MAX = 2**63 - 1
 RUN, MEASURED = FACT_KINDS = ("run", "measured")
@@ -29,7 +29,7 @@ DEFAULT = "default"  # origin of a default program's trial
 @dataclass(frozen=True, slots=True)
 class WorkloadRow:
     """A task's math. `dag` is JSON text; `structure_hash` ignores shapes, `extents` are those;
-    `between_bytes` is its setting (`tilewright.setting`).
+    `between_bytes` is its setting (`tilewright.contract.surroundings`).
     """
 
     hash: str

@@ -19,8 +19,8 @@ from sqlalchemy import Connection
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.schema import CreateIndex, CreateTable
 
+from tilewright.ground.text import one_line
 from tilewright.records.tables import metadata
-from tilewright.text import one_line
 
 OWN_TABLES = {  # SQLite's, which it makes by itself or for ANALYZE
     "sqlite_sequence": ("name", "seq"),

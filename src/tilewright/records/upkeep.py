@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, delete, func, or_, select, update
 
-from tilewright.gene import compact
+from tilewright.contract.gene import compact
 from tilewright.records import codec
 from tilewright.records.queries import BEST_FIRST, IN_LIST, rows
 from tilewright.records.rows import DEFAULT, ReuseRow

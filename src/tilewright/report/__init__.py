@@ -4,5 +4,5 @@
                   clock.py: seconds of tuning      roofline.py: against the machine's limits
 
 It sees records only. The programs' printed forms (`Program`) are handed in by
-`tilewright.inspection`, which makes them from traces.
+`tilewright.front.inspection`, which makes them from traces.
 """

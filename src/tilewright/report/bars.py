@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tilewright.ground.text import NONE, clock, count, duration
 from tilewright.report.history import Cost, History, ModelHistory
-from tilewright.text import NONE, clock, count, duration
 
 MOST = 16  # bars; the rest is one more
 PART = 1e-4  # of a bar, that is drawn

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tilewright.ground.text import clock, duration
 from tilewright.records.rows import DEFAULT
 from tilewright.report.history import Curve, History, ModelHistory
 from tilewright.report.plot import (
@@ -36,7 +37,6 @@ from tilewright.report.plot import (
 )
 from tilewright.report.tasks import TaskHistory
 from tilewright.report.words import origin_words
-from tilewright.text import clock, duration
 
 FEW_MODELS = 3  # more are drawn as speed-ups, which can be compared
 SHOWN_TASKS = 24  # in plots with one line a task

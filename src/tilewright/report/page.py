@@ -15,12 +15,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from tilewright.errors import InputError
-from tilewright.files import replacing
+from tilewright.ground.errors import InputError
+from tilewright.ground.files import replacing
+from tilewright.ground.text import NONE, clock, count, duration, rate
 from tilewright.report import bars, figures
 from tilewright.report.history import History
 from tilewright.report.words import origin_words, sketch_words
-from tilewright.text import NONE, clock, count, duration, rate
 
 try:
     import plotly.offline

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tilewright.text import DURATIONS
+from tilewright.ground.text import DURATIONS
 
 Figure = dict[str, Any]
 Array = NDArray[Any]

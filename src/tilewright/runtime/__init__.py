@@ -1,6 +1,6 @@
 """Load, call and time compiled functions on this machine."""
 
-from tilewright.artifact import Artifact, BufferSpec, Packing
+from tilewright.contract.artifact import Artifact, BufferSpec, Packing
 from tilewright.runtime.buffers import aligned_empty
 from tilewright.runtime.cpu import LoadedKernel
 from tilewright.runtime.function import CompiledFunction

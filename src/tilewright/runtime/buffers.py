@@ -25,8 +25,8 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.artifact import ALIGNMENT, Array, aligned
-from tilewright.errors import RunError
+from tilewright.contract.artifact import ALIGNMENT, Array, aligned
+from tilewright.ground.errors import RunError
 from tilewright.runtime.interpreter import DATA, IS_KNOWN
 
 PAGE = mmap.PAGESIZE

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.artifact import Array, Artifact, BufferSpec, aligned, numpy_dtype
+from tilewright.contract.artifact import Array, Artifact, BufferSpec, aligned, numpy_dtype
 from tilewright.runtime.buffers import address, aligned_empty
 from tilewright.runtime.parameters import Parameter, as_array, check_names
 

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.artifact import Artifact, timed_entry
-from tilewright.errors import RunError
-from tilewright.lazy import llvm
+from tilewright.contract.artifact import Artifact, timed_entry
+from tilewright.ground.errors import RunError
+from tilewright.ground.lazy import llvm
 from tilewright.runtime.host import check_host, host_architecture
 from tilewright.runtime.native import ALL_THREADS, PARALLEL, native
 from tilewright.runtime.symbols import find_symbol, undefined_symbols

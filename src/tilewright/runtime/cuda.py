@@ -27,8 +27,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tilewright.artifact import Array, Artifact, Launch
-from tilewright.errors import RunError, TargetError
+from tilewright.contract.artifact import Array, Artifact, Launch
+from tilewright.ground.errors import RunError, TargetError
 from tilewright.runtime.cuda_arrays import CudaArrays
 from tilewright.runtime.device import OtherData, Seconds
 from tilewright.runtime.tensor_maps import EncodedMap

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tilewright.artifact import Array
-from tilewright.errors import InputError, RunError
+from tilewright.contract.artifact import Array
+from tilewright.ground.errors import InputError, RunError
 from tilewright.runtime import dlpack
 from tilewright.runtime.parameters import Parameter
 from tilewright.runtime.tensors import is_tensor

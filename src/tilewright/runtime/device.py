@@ -21,8 +21,8 @@ from typing import Any, NoReturn, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.artifact import Array, Artifact, NetworkStep
-from tilewright.errors import InputError
+from tilewright.contract.artifact import Array, Artifact, NetworkStep
+from tilewright.ground.errors import InputError
 from tilewright.runtime.constants import Constants, pack, pack_given
 from tilewright.runtime.parameters import (
     ArrayFunction,

@@ -12,8 +12,8 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 
-from tilewright.artifact import Artifact
-from tilewright.errors import TargetError
+from tilewright.contract.artifact import Artifact
+from tilewright.ground.errors import TargetError
 from tilewright.runtime.constants import Constants
 from tilewright.runtime.device import Device, DeviceFunction
 from tilewright.runtime.function import CompiledFunction

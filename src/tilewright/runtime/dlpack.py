@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.artifact import numpy_dtype
+from tilewright.contract.artifact import numpy_dtype
 
 CUDA, CUDA_MANAGED = 2, 13  # kinds of devices
 NAME = b"dltensor"

@@ -16,11 +16,11 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.artifact import Array, Artifact, Launch, TensorMap, numpy_dtype
-from tilewright.errors import RunError, TargetError
-from tilewright.files import own_folder
-from tilewright.headers import folders as template_folders
+from tilewright.contract.artifact import Array, Artifact, Launch, TensorMap, numpy_dtype
+from tilewright.ground.errors import RunError, TargetError
+from tilewright.ground.files import own_folder
 from tilewright.runtime.device import OtherData, Seconds
+from tilewright.runtime.headers import folders as template_folders
 from tilewright.runtime.sources import INCLUDE, separated
 from tilewright.target.emulated import CUDA_ON_CPU
 

@@ -32,8 +32,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.artifact import ALIGNMENT, Array, Artifact, NetworkStep
-from tilewright.errors import InputError, RunError
+from tilewright.contract.artifact import ALIGNMENT, Array, Artifact, NetworkStep
+from tilewright.ground.errors import InputError, RunError
 from tilewright.runtime.buffers import BYTE, address, aligned_empty, is_aligned
 from tilewright.runtime.constants import ConstantPool, Constants, pack, pack_given
 from tilewright.runtime.cpu import LoadedKernel, NativeCode, pointer_array

@@ -11,9 +11,9 @@ import ctypes
 import functools
 import platform
 
-from tilewright.artifact import Artifact
-from tilewright.errors import RunError
-from tilewright.lazy import llvm
+from tilewright.contract.artifact import Artifact
+from tilewright.ground.errors import RunError
+from tilewright.ground.lazy import llvm
 from tilewright.runtime.symbols import elf_machine
 from tilewright.target import CpuTarget, Target
 

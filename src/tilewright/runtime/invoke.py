@@ -26,7 +26,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tilewright.artifact import Array
+from tilewright.contract.artifact import Array
 from tilewright.runtime import interpreter as layout
 from tilewright.runtime.parameters import Parameter
 

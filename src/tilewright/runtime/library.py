@@ -23,10 +23,10 @@ from typing import Any
 
 import numpy as np
 
-from tilewright import arguments
-from tilewright.artifact import Artifact, numpy_dtype
-from tilewright.errors import InputError, RunError
-from tilewright.files import refuse_output
+from tilewright.contract import arguments
+from tilewright.contract.artifact import Artifact, numpy_dtype
+from tilewright.ground.errors import InputError, RunError
+from tilewright.ground.files import refuse_output
 from tilewright.runtime.constants import Constants
 from tilewright.runtime.cpu import NativeCode
 from tilewright.runtime.function import CompiledFunction

@@ -20,9 +20,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tilewright.cache import ArtifactCache, hash_of
-from tilewright.errors import RunError
-from tilewright.lazy import llvm
+from tilewright.contract.cache import ArtifactCache, hash_of
+from tilewright.ground.errors import RunError
+from tilewright.ground.lazy import llvm
 from tilewright.runtime.invoke import PYTHON, QUICK, invoke_ir, method, python_symbol
 from tilewright.runtime.symbols import find_symbol
 from tilewright.target import available_cores

@@ -18,8 +18,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tilewright.artifact import CodeReport
-from tilewright.errors import BuildError
+from tilewright.contract.artifact import CodeReport
+from tilewright.ground.errors import BuildError
 from tilewright.target import CudaTarget, Target
 
 OPTIONS = ("--std=c++17", "--ptxas-options=-v", "--extra-device-vectorization")

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.artifact import Array, Artifact, Launch
-from tilewright.errors import RunError, TargetError
+from tilewright.contract.artifact import Array, Artifact, Launch
+from tilewright.ground.errors import RunError, TargetError
 from tilewright.runtime.device import OtherData, Seconds
 from tilewright.target import OpenclTarget
 

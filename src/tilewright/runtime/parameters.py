@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.arguments import described
-from tilewright.artifact import Array, Artifact, BufferSpec, numpy_dtype
-from tilewright.errors import InputError, TargetError
+from tilewright.contract.arguments import described
+from tilewright.contract.artifact import Array, Artifact, BufferSpec, numpy_dtype
+from tilewright.ground.errors import InputError, TargetError
 from tilewright.runtime.profile import Profile
 from tilewright.runtime.tensors import BFLOAT16, array_of, is_tensor
 

@@ -21,9 +21,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.artifact import NetworkStep
-from tilewright.errors import InputError
-from tilewright.text import count, duration, preformatted
+from tilewright.contract.artifact import NetworkStep
+from tilewright.ground.errors import InputError
+from tilewright.ground.text import count, duration, preformatted
 
 Seconds = npt.NDArray[np.float64]
 

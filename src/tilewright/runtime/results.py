@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.artifact import Array
+from tilewright.contract.artifact import Array
 from tilewright.runtime.buffers import BYTE, address, aligned_empty
 
 # The C library keeps smaller blocks itself, and they do not pay for the microsecond of a lease.

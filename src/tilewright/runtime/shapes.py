@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from tilewright.artifact import BufferSpec
-from tilewright.errors import InputError
+from tilewright.contract.artifact import BufferSpec
+from tilewright.ground.errors import InputError
 from tilewright.runtime.parameters import ArrayFunction, check_run
 from tilewright.runtime.profile import Profile
 

@@ -15,8 +15,8 @@ import functools
 import struct
 from collections.abc import Iterable
 
-from tilewright.errors import RunError
-from tilewright.lazy import llvm
+from tilewright.ground.errors import RunError
+from tilewright.ground.lazy import llvm
 
 VECTOR_PREFIX = "_ZGV"
 VECTOR_LIBRARY = "libmvec.so.1"

@@ -13,8 +13,8 @@ import ctypes
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from tilewright.artifact import TensorMap, aligned, numpy_dtype
-from tilewright.errors import RunError
+from tilewright.contract.artifact import TensorMap, aligned, numpy_dtype
+from tilewright.ground.errors import RunError
 
 DTYPES = {"float16": "FLOAT16", "bfloat16": "BFLOAT16"}
 FUNCTION, VERSION = b"cuTensorMapEncodeTiled", 12000  # of CUDA, the first that has it

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.artifact import Array, numpy_dtype
+from tilewright.contract.artifact import Array, numpy_dtype
 
 BFLOAT16 = numpy_dtype("bfloat16")
 

@@ -18,9 +18,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tilewright.errors import ScheduleError
-from tilewright.expr.extents import add, ceildiv, minimum, mul, plain
-from tilewright.expr.intervals import Interval
+from tilewright.expr.index.extents import add, ceildiv, minimum, mul, plain
+from tilewright.expr.index.intervals import Interval
+from tilewright.expr.index.simplify import simplify
 from tilewright.expr.nodes import (
     Expr,
     Extent,
@@ -30,7 +30,7 @@ from tilewright.expr.nodes import (
     select,
     substitute,
 )
-from tilewright.expr.simplify import simplify
+from tilewright.ground.errors import ScheduleError
 from tilewright.nest.nodes import THREADS, Kind, Scope
 from tilewright.schedule.kept import covers, nest_in
 from tilewright.schedule.state import At, FuseRelation, SplitRelation, Stage, State

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from tilewright.errors import ScheduleError
 from tilewright.expr.tensors import Compute
+from tilewright.ground.errors import ScheduleError
 from tilewright.schedule.forms import FORMS, Formed
 from tilewright.schedule.state import InForm, Stage, State
 from tilewright.schedule.step import Step

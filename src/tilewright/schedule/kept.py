@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tilewright.expr.extents import plain
+from tilewright.expr.index.extents import plain
+from tilewright.expr.index.simplify import affine, simplify
 from tilewright.expr.nodes import Axis, Const, Expr, as_expr
-from tilewright.expr.simplify import affine, simplify
 from tilewright.schedule.state import Stage, State
 from tilewright.schedule.windows import Window
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tilewright.errors import ScheduleError
-from tilewright.expr.extents import mul
+from tilewright.expr.index.extents import mul
 from tilewright.expr.nodes import Extent, reads
 from tilewright.expr.tensors import Placeholder
+from tilewright.ground.errors import ScheduleError
 from tilewright.nest.marks import MARKS
 from tilewright.nest.nodes import THREADS, WORKERS, Kind, Scope
 from tilewright.schedule.kept import nest_in

@@ -19,8 +19,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import reduce
 
-from tilewright.errors import ScheduleError
-from tilewright.expr.intervals import Interval, interval
+from tilewright.expr.index.intervals import Interval, interval
+from tilewright.expr.index.simplify import affine, simplify
 from tilewright.expr.nodes import (
     Axis,
     Const,
@@ -37,9 +37,9 @@ from tilewright.expr.nodes import (
     substitute,
     with_reads,
 )
-from tilewright.expr.simplify import affine, simplify
-from tilewright.nest.barriers import with_barriers
-from tilewright.nest.lifetimes import with_slots
+from tilewright.ground.errors import ScheduleError
+from tilewright.nest.gpu.barriers import with_barriers
+from tilewright.nest.gpu.lifetimes import with_slots
 from tilewright.nest.marks import MARKS, Marks, marks
 from tilewright.nest.nodes import (
     EMPTY,

@@ -1,14 +1,14 @@
-"""The step that gives a softmax its online form (`expr/online_softmax.py` has the math)."""
+"""The step that gives a softmax its online form (its math: `expr/rewrites/online_softmax.py`)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from tilewright.errors import ScheduleError
 from tilewright.expr.nodes import Tensor
-from tilewright.expr.online_softmax import SoftmaxProduct, find, rewrite
+from tilewright.expr.rewrites.online_softmax import SoftmaxProduct, find, rewrite
 from tilewright.expr.tensors import Compute
+from tilewright.ground.errors import ScheduleError
 from tilewright.schedule.state import Stage, State, new_stage
 from tilewright.schedule.step import Step
 

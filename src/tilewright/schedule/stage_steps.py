@@ -8,9 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from tilewright.errors import ScheduleError
 from tilewright.expr.dag import element
-from tilewright.expr.extents import ceildiv
+from tilewright.expr.index.extents import ceildiv
 from tilewright.expr.nodes import (
     Axis,
     Expr,
@@ -26,9 +25,10 @@ from tilewright.expr.nodes import (
     substitute,
     with_reads,
 )
+from tilewright.expr.rewrites.zero_terms import is_solvable, without_zero_terms
 from tilewright.expr.tensors import Compute
 from tilewright.expr.written import DEEPEST_EXPRESSION, GREATEST_EXPRESSION, written
-from tilewright.expr.zero_terms import is_solvable, without_zero_terms
+from tilewright.ground.errors import ScheduleError
 from tilewright.schedule.state import Stage, State
 from tilewright.schedule.step import Step, extent_int
 
@@ -214,7 +214,7 @@ class RFactor(Step):
 
 @dataclass(frozen=True, slots=True)
 class SkipZeros(Step):
-    """Sum only over the terms that satisfy the stage's congruences (`expr/zero_terms.py`)."""
+    """Sum only the terms that satisfy a stage's congruences (`expr/rewrites/zero_terms.py`)."""
 
     name: ClassVar[str] = "skip_zeros"
     stage: str

@@ -18,11 +18,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from tilewright.errors import ScheduleError
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Axis, Extent, Tensor, reads
+from tilewright.expr.rewrites.winograd import LinearMap
 from tilewright.expr.tensors import Compute
-from tilewright.expr.winograd import LinearMap
+from tilewright.ground.errors import ScheduleError
 from tilewright.nest.nodes import Kind, Scope
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tilewright.errors import ScheduleError
 from tilewright.expr.nodes import Extent
+from tilewright.ground.errors import ScheduleError
 from tilewright.schedule.state import State
 
 

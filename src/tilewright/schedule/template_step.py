@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import ClassVar
 
-from tilewright.errors import ScheduleError
 from tilewright.expr.contraction import NoMatchError
 from tilewright.expr.dag import ComputeDAG
+from tilewright.expr.index.simplify import simplify
 from tilewright.expr.nodes import Const, Extent
-from tilewright.expr.simplify import simplify
+from tilewright.ground.errors import ScheduleError
 from tilewright.nest.bind import bind
 from tilewright.nest.nodes import Program
 from tilewright.schedule.layout import Layout

@@ -15,9 +15,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields
 from typing import Any
 
-from tilewright.errors import ScheduleError
+from tilewright.contract.gene import GREATEST_NUMBER, Gene, compact, parsed
 from tilewright.expr.nodes import Binary, Const, Extent, Operand, Var
-from tilewright.gene import GREATEST_NUMBER, Gene, compact, parsed
+from tilewright.ground.errors import ScheduleError
 from tilewright.schedule.steps import STEPS, Step
 
 EXTENT_OPS: dict[str, Callable[[Any, Any], Any]] = {

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tilewright.expr.extents import add, ceildiv, maximum, minimum, mul, plain, sub
+from tilewright.expr.index.extents import add, ceildiv, maximum, minimum, mul, plain, sub
+from tilewright.expr.index.simplify import FALSE, affine, simplify
 from tilewright.expr.nodes import (
     Axis,
     Binary,
@@ -26,7 +27,6 @@ from tilewright.expr.nodes import (
     reads,
     select,
 )
-from tilewright.expr.simplify import FALSE, affine, simplify
 
 
 @dataclass(frozen=True, slots=True)

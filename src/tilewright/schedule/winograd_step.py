@@ -1,12 +1,12 @@
-"""The step that gives a convolution Winograd's form (`expr/winograd.py` has the math)."""
+"""The step that gives a convolution Winograd's form (`expr/rewrites/winograd.py` has the math)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from tilewright.errors import ScheduleError
-from tilewright.expr.winograd import MATRICES, Convolution, find, rewrite, rounding
+from tilewright.expr.rewrites.winograd import MATRICES, Convolution, find, rewrite, rounding
+from tilewright.ground.errors import ScheduleError
 from tilewright.schedule.state import Mapped, State, new_stage
 from tilewright.schedule.step import Step
 

@@ -18,7 +18,7 @@ from functools import partial
 from math import inf
 from statistics import median
 
-from tilewright.gene import Gene
+from tilewright.contract.gene import Gene
 from tilewright.records.database import Database
 from tilewright.records.rows import Trial
 from tilewright.search.tasks import Measurer, TaskSearch

@@ -16,15 +16,15 @@ from statistics import median
 
 import numpy as np
 
-from tilewright.gene import Gene
+from tilewright.contract.gene import Gene
+from tilewright.ground.text import one_line
 from tilewright.records.rows import DEFAULT, Trial
 from tilewright.search.disturbance import Disturbance
 from tilewright.search.measuring import Ledger
-from tilewright.search.memory import Candidate
+from tilewright.search.strategies.memory import Candidate
 from tilewright.search.tasks import UNFINISHED, Measured, TaskSearch
 from tilewright.space.default import default_gene
 from tilewright.target import GpuTarget, Target
-from tilewright.text import one_line
 
 SHOWN_FAULT = 200  # characters
 MINOR = 0.01  # of the estimated sum

@@ -11,10 +11,10 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tilewright.gene import Gene
+from tilewright.contract.gene import Gene
 from tilewright.records.database import Database
 from tilewright.records.rows import Trial
-from tilewright.search.memory import Candidate
+from tilewright.search.strategies.memory import Candidate
 from tilewright.search.tasks import (
     UNFINISHED,
     AllFailedError,

@@ -30,7 +30,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.errors import InputError
+from tilewright.ground.errors import InputError
 
 Floats = npt.NDArray[np.float64]
 

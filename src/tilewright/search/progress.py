@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from tilewright.ground.text import clock, count, duration
 from tilewright.search.measuring import Shares
 from tilewright.search.tasks import TaskSearch
-from tilewright.text import clock, count, duration
 
 DEFAULTS, SEARCH, CONFIRMING = "default programs", "search", "confirming"  # phases of a run
 TRIAL_S = 0.25  # expected seconds of a trial: turns a budget in minutes into trials

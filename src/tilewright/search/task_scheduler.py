@@ -29,7 +29,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.errors import InputError
+from tilewright.ground.errors import InputError
 from tilewright.search.objectives import Goal, Objective, ObjectiveModel, as_objective
 
 Floats = npt.NDArray[np.float64]

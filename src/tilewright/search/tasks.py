@@ -20,9 +20,10 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from tilewright.arguments import described
+from tilewright.contract.arguments import described
+from tilewright.contract.gene import Gene
+from tilewright.contract.surroundings import ALONE, Setting
 from tilewright.cost.extractor import FeatureExtractor
-from tilewright.errors import InputError, RunError
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.serialize import (
     dag_from_json,
@@ -31,19 +32,18 @@ from tilewright.expr.serialize import (
     structure_hash,
     workload_hash,
 )
-from tilewright.gene import Gene
+from tilewright.ground.errors import InputError, RunError
+from tilewright.ground.text import one_line
 from tilewright.records.rows import Trial, WorkloadRow
-from tilewright.search.cost_model import CostModel
-from tilewright.search.memory import NOWHERE, Candidate, as_population
-from tilewright.search.offered import PARTS, Offered, of_template
-from tilewright.search.strategies import Maker, Strategy
+from tilewright.search.model.cost_model import CostModel
+from tilewright.search.model.training_set import TrainingSet
+from tilewright.search.strategies.memory import NOWHERE, Candidate, as_population
+from tilewright.search.strategies.offered import PARTS, Offered, of_template
+from tilewright.search.strategies.table import Maker, Strategy
 from tilewright.search.task_scheduler import TaskInfo
-from tilewright.search.training_set import TrainingSet
-from tilewright.setting import ALONE, Setting
 from tilewright.space.derivation import Rule
 from tilewright.space.space import Space
 from tilewright.target import Target
-from tilewright.text import one_line
 
 UNFINISHED = "unfinished"
 """The stage of a program that had no time to end, which is not known to fail."""

@@ -17,21 +17,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
 
+from tilewright.contract.gene import Gene
 from tilewright.cost.features import COLUMNS
-from tilewright.gene import Gene
-from tilewright.log import log
+from tilewright.ground.log import log
+from tilewright.ground.text import duration
 from tilewright.records.database import Database
 from tilewright.records.machine import Machine
 from tilewright.records.provenance import provenance
 from tilewright.records.rows import DEFAULT, RUN, FactsRow, LoadRow, RunRow, Trial
 from tilewright.search.confirmation import Confirmation
-from tilewright.search.cost_model import GradientBoostedModel
 from tilewright.search.default_programs import DefaultPrograms
 from tilewright.search.disturbance import Disturbance
 from tilewright.search.measuring import Ledger, Shares
-from tilewright.search.memory import Candidate
-from tilewright.search.pretraining import pretrain
-from tilewright.search.profiler import ROUND, ProfileStrategy, lengths
+from tilewright.search.model.cost_model import GradientBoostedModel
+from tilewright.search.model.pretraining import pretrain
+from tilewright.search.model.training_set import TrainingSet
 from tilewright.search.progress import (
     CONFIRMING,
     DEFAULTS,
@@ -43,7 +43,9 @@ from tilewright.search.progress import (
     TaskResult,
 )
 from tilewright.search.reuse.parts import Parts
-from tilewright.search.strategies import STRATEGIES, Maker, rules_of_strategy
+from tilewright.search.strategies.memory import Candidate
+from tilewright.search.strategies.profiler import ROUND, ProfileStrategy, lengths
+from tilewright.search.strategies.table import STRATEGIES, Maker, rules_of_strategy
 from tilewright.search.task_scheduler import TaskScheduler, unit_trials
 from tilewright.search.tasks import (
     Measurer,
@@ -51,11 +53,9 @@ from tilewright.search.tasks import (
     TuningTask,
     nearest,
 )
-from tilewright.search.training_set import TrainingSet
 from tilewright.space.derivation import Rule
 from tilewright.space.rules import rules_of
 from tilewright.target import Target
-from tilewright.text import duration
 
 # Of a budget in minutes so much is kept for confirming, by how many tasks have a winner.
 LEAST_CONFIRM, MOST_CONFIRM, CONFIRM_TASK_S = 0.1, 0.3, 2.0

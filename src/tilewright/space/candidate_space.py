@@ -19,12 +19,12 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
+from tilewright.contract.gene import Gene, Value, compact, read_decisions
 from tilewright.cost.candidates import Bools, Ints, Population, concatenate
 from tilewright.cost.resources import limits, resources
-from tilewright.errors import ScheduleError
 from tilewright.expr.evaluate import ColumnProgram
 from tilewright.expr.nodes import Expr, Extent
-from tilewright.gene import Gene, Value, compact, read_decisions
+from tilewright.ground.errors import ScheduleError
 from tilewright.nest.nodes import Program
 from tilewright.space.decisions import Decision, encode, sample
 from tilewright.target import Target

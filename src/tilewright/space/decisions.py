@@ -18,9 +18,9 @@ from typing import ClassVar, Protocol, TypeAlias
 
 import numpy as np
 
+from tilewright.contract.gene import variables as named_variables
 from tilewright.cost.candidates import Ints
 from tilewright.expr.nodes import Var
-from tilewright.gene import variables as named_variables
 
 INNERMOST_LIMIT = 64  # elements of one register-tile axis (a reduction has no such limit)
 WASTE = 16  # an axis may be exceeded by a sixteenth of its extent

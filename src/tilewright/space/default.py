@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
+from tilewright.contract.gene import Gene
 from tilewright.cost.candidates import Floats, Ints, Population, concatenate
 from tilewright.cost.extractor import FeatureExtractor
-from tilewright.errors import ScheduleError
-from tilewright.gene import Gene
+from tilewright.ground.errors import ScheduleError
 from tilewright.space.candidate_space import CandidateSpace
 
 SAMPLES = 4096

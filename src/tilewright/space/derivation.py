@@ -14,15 +14,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
-from tilewright.arguments import described
-from tilewright.errors import InputError, ScheduleError, TilewrightError, VerifyError
+from tilewright.contract.arguments import described
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Expr
+from tilewright.ground.errors import InputError, ScheduleError, TilewrightError, VerifyError
+from tilewright.ground.text import one_line
 from tilewright.schedule.state import At, Stage, State
 from tilewright.schedule.steps import Fuse, Step
 from tilewright.space.decisions import Choice, Decision, variables
 from tilewright.target import Target
-from tilewright.text import one_line
 
 UNTOLD = ("skip", "always_inline", "linked", "chained", "row_reduction")
 """Rules that only move on, inline, or do what another one said."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from math import gcd
 
 from tilewright.expr import access
+from tilewright.expr.index.simplify import affine
 from tilewright.expr.nodes import (
     Axis,
     Binary,
@@ -26,7 +27,6 @@ from tilewright.expr.nodes import (
     transform,
     walk,
 )
-from tilewright.expr.simplify import affine
 from tilewright.expr.tensors import Table, is_constant
 from tilewright.schedule.stage_steps import outgrows
 from tilewright.schedule.state import Stage, State

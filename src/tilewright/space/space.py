@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from tilewright.contract.surroundings import AMONG_OTHERS, Setting
 from tilewright.cost.candidates import Ints
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Expr
@@ -26,7 +27,6 @@ from tilewright.schedule.lower import Lowered, lower
 from tilewright.schedule.state import State
 from tilewright.schedule.steps import Step
 from tilewright.schedule.trace import read_steps, sketch_from_json, sketch_to_json
-from tilewright.setting import AMONG_OTHERS, Setting
 from tilewright.space.annotate import annotate
 from tilewright.space.annotate_gpu import annotate_gpu
 from tilewright.space.candidate_space import CandidateSpace, Decided

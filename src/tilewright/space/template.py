@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tilewright.contract.gene import compact
 from tilewright.cost.candidates import Ints
 from tilewright.expr.nodes import Expr
-from tilewright.gene import compact
 from tilewright.nest.bind import bind
 from tilewright.nest.nodes import Program
 from tilewright.nest.verify import verify

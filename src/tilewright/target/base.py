@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
-from tilewright.errors import TargetError
+from tilewright.ground.errors import TargetError
 from tilewright.target.backend import Backend
 
 KIB = 1024

@@ -9,8 +9,8 @@ from math import ceil
 from pathlib import Path, PurePosixPath
 from typing import Any, ClassVar
 
-from tilewright.errors import TargetError
-from tilewright.lazy import llvm
+from tilewright.ground.errors import TargetError
+from tilewright.ground.lazy import llvm
 from tilewright.target.backend import Backend, Part
 from tilewright.target.base import KIB, MIB, SIZE_SUFFIXES, Target
 from tilewright.target.speeds import Speeds, published

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
-from tilewright.errors import TargetError
+from tilewright.ground.errors import TargetError
 from tilewright.target.backend import Backend, Part
 from tilewright.target.base import Target
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import astuple, dataclass, fields
 from math import isfinite
 
-from tilewright.errors import TargetError
+from tilewright.ground.errors import TargetError
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,18 +10,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tilewright.artifact import Artifact
 from tilewright.build.library.source import HERE, Description, header_text, source_text
-from tilewright.errors import BuildError, InputError, TargetError
-from tilewright.files import replacing
+from tilewright.contract.artifact import Artifact
+from tilewright.ground.errors import BuildError, InputError, TargetError
+from tilewright.ground.files import replacing
+from tilewright.ground.settings import Settings
+from tilewright.ground.text import plain
 from tilewright.runtime.constants import Constants, placed_arrays, shared_offsets, write_arrays
 from tilewright.runtime.host import host_architecture
 from tilewright.runtime.library import FORMAT, SEAL, SECTION, UNSEALED, refuse_library, seal
 from tilewright.runtime.native import SOURCE
 from tilewright.runtime.symbols import VECTOR_PREFIX, undefined_symbols
-from tilewright.settings import Settings
 from tilewright.target import CpuTarget, Target
-from tilewright.text import plain
 from tilewright.version import __version__
 
 NATIVE_COMPILERS = ("cc", "gcc", "clang")

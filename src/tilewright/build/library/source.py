@@ -15,8 +15,8 @@ from itertools import accumulate
 from pathlib import Path
 from string import Template
 
-from tilewright.artifact import Artifact, BufferSpec, timed_entry
-from tilewright.errors import BuildError
+from tilewright.contract.artifact import Artifact, BufferSpec, timed_entry
+from tilewright.ground.errors import BuildError
 from tilewright.runtime.host import ARM_HWCAPS, needed_features
 from tilewright.runtime.library import FORMAT
 from tilewright.target import CpuTarget

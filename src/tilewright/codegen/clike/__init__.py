@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from math import prod
 
-from tilewright.artifact import DEVICE_ALIGNMENT, Launch, aligned
 from tilewright.codegen import Kernel
 from tilewright.codegen.clike.dialect import GLOBAL, TABLE, Dialect
 from tilewright.codegen.clike.expressions import Expressions, Place, element_count
@@ -19,11 +18,12 @@ from tilewright.codegen.clike.names import Names
 from tilewright.codegen.clike.passes import prepared
 from tilewright.codegen.linear import Linearizer
 from tilewright.codegen.rewrite import is_empty
-from tilewright.errors import BuildError
+from tilewright.contract.artifact import DEVICE_ALIGNMENT, Launch, aligned
 from tilewright.expr.nodes import Const, Tensor
 from tilewright.expr.tensors import Table
+from tilewright.ground.errors import BuildError
+from tilewright.nest.gpu.workers import kernels
 from tilewright.nest.nodes import Alloc, Node, Program, Scope, Seq
-from tilewright.nest.workers import kernels
 from tilewright.target import Target
 
 MOST_ELEMENTS = 2**31 - 1  # of one array: indices are int

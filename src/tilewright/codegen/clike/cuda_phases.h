@@ -1,4 +1,4 @@
-// mbarriers and copies of boxes (`nest/mbarriers.py`) as functions. A tensor map is a parameter of
+// mbarriers and copies of boxes (`nest/reference/mbarriers.py`) as functions. A tensor map is a parameter of
 // the kernel; PTX wants the coordinates of a box with the one along memory first.
 #ifndef TW_EMULATION
 struct __align__(64) tw_tensor_map { unsigned long long of[16]; };

@@ -13,8 +13,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from typing import ClassVar
 
-from tilewright.errors import BuildError
 from tilewright.expr.dtypes import DType
+from tilewright.ground.errors import BuildError
 from tilewright.nest.nodes import Kind
 
 GLOBAL, SHARED, PRIVATE, TABLE = "global", "shared", "private", "table"

@@ -19,9 +19,8 @@ from math import prod
 import numpy as np
 
 from tilewright.codegen.clike.dialect import Dialect
-from tilewright.errors import BuildError
 from tilewright.expr.dtypes import DTYPES, DType
-from tilewright.expr.intervals import Interval, interval, may_wrap
+from tilewright.expr.index.intervals import Interval, interval, may_wrap
 from tilewright.expr.nodes import (
     NARROWING,
     Binary,
@@ -38,7 +37,8 @@ from tilewright.expr.nodes import (
     children,
     walk,
 )
-from tilewright.nest.swizzle import Swizzle
+from tilewright.ground.errors import BuildError
+from tilewright.nest.gpu.swizzle import Swizzle
 
 # Text and how tightly it binds in C.
 INFIX = {

@@ -13,7 +13,6 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from math import prod
 
-from tilewright.artifact import TensorMap
 from tilewright.codegen.clike import combine
 from tilewright.codegen.clike.calls import awaited, call_text, ends_groups, named, windows
 from tilewright.codegen.clike.chunks import Chunks
@@ -25,11 +24,14 @@ from tilewright.codegen.clike.shared import SharedMemory
 from tilewright.codegen.clike.tensor_maps import TensorMaps
 from tilewright.codegen.clike.unroll import GREATEST_KERNEL, Unrolling
 from tilewright.codegen.linear import Linear, Linearizer
-from tilewright.errors import BuildError
+from tilewright.contract.artifact import TensorMap
 from tilewright.expr.dtypes import FLOAT32
-from tilewright.expr.intervals import Interval
+from tilewright.expr.index.intervals import Interval
 from tilewright.expr.nodes import Expr, Read, Tensor, reads
 from tilewright.expr.tensors import memory_of
+from tilewright.ground.errors import BuildError
+from tilewright.nest.gpu.swizzle import Swizzle
+from tilewright.nest.gpu.workers import Team, concrete_extents, perfect_nest, thread_counts
 from tilewright.nest.nodes import (
     THREADS,
     Alloc,
@@ -44,13 +46,6 @@ from tilewright.nest.nodes import (
     Store,
     expressions,
     walk,
-)
-from tilewright.nest.swizzle import Swizzle
-from tilewright.nest.workers import (
-    Team,
-    concrete_extents,
-    perfect_nest,
-    thread_counts,
 )
 
 

@@ -20,10 +20,10 @@ from dataclasses import dataclass, replace
 from tilewright.codegen.linear import Linearizer
 from tilewright.codegen.rewrite import conjunction, guarded, rebuilt
 from tilewright.expr.nodes import Binary, Const, Expr, Read, Select, Tensor, children
-from tilewright.expr.zero_terms import conjuncts
+from tilewright.expr.rewrites.zero_terms import conjuncts
 from tilewright.nest.facts import Facts
+from tilewright.nest.gpu.workers import Team
 from tilewright.nest.nodes import Alloc, For, If, Node, Program, Scope, Store, bodies, walk
-from tilewright.nest.workers import Team
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,8 @@ from tilewright.codegen.clike.virtual import sunk
 from tilewright.codegen.passes.guards import hoisted_guards
 from tilewright.codegen.passes.simplify import simplified
 from tilewright.codegen.rewrite import rebuilt
+from tilewright.nest.gpu.workers import Team, is_for_workers
 from tilewright.nest.nodes import Node, Program, Store, bodies, walk
-from tilewright.nest.workers import Team, is_for_workers
 
 Pass: TypeAlias = tuple[str, Callable[[Program], Node]]
 

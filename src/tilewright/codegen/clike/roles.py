@@ -17,8 +17,8 @@ from dataclasses import replace
 import numpy as np
 
 from tilewright.codegen.rewrite import rebuilt
+from tilewright.nest.gpu.workers import threads_where
 from tilewright.nest.nodes import WORKERS, Barrier, For, If, Kind, Node, Seq, bodies, seq, walk
-from tilewright.nest.workers import threads_where
 
 
 def by_role(node: Node, thread: For | None = None) -> Node:

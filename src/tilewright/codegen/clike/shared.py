@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from tilewright.artifact import aligned
 from tilewright.codegen.clike.dialect import SHARED, VECTOR_BYTES, Dialect
 from tilewright.codegen.clike.expressions import element_count
 from tilewright.codegen.clike.names import Names
+from tilewright.contract.artifact import aligned
 from tilewright.expr.nodes import Tensor
 
 WINDOW_BYTES = 1024  # eight swizzled rows, from which windows are counted

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tilewright.artifact import TensorMap
 from tilewright.codegen.clike.names import Names
+from tilewright.contract.artifact import TensorMap
 from tilewright.expr.nodes import Read, Tensor
 from tilewright.expr.reference import static_shape
 from tilewright.expr.tensors import View

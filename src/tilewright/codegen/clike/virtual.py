@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 
 from tilewright.codegen.rewrite import Indices, rebuilt, redirected
 from tilewright.expr.nodes import Expr, Tensor, as_expr, free_vars, reads
+from tilewright.nest.gpu.workers import perfect_nest
 from tilewright.nest.nodes import (
     THREADS,
     Alloc,
@@ -32,7 +33,6 @@ from tilewright.nest.nodes import (
     bodies,
     seq,
 )
-from tilewright.nest.workers import perfect_nest
 
 
 def sunk(node: Node) -> Node:

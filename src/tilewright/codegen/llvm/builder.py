@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tilewright.codegen.llvm.resident import Residents
-from tilewright.expr.intervals import Interval
+from tilewright.expr.index.intervals import Interval
 
 SSA_NAME = re.compile(r"%[a-z]+\d+")
 

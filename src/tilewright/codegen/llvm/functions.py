@@ -17,7 +17,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import prod
 
-from tilewright.artifact import aligned
 from tilewright.codegen.linear import Linear, Linearizer
 from tilewright.codegen.llvm.addresses import Buffer
 from tilewright.codegen.llvm.builder import Builder
@@ -32,13 +31,14 @@ from tilewright.codegen.llvm.values import Evaluator
 from tilewright.codegen.passes import Prepared
 from tilewright.codegen.passes.tiles import iterations
 from tilewright.codegen.summary import Summaries
-from tilewright.errors import BuildError
-from tilewright.expr.intervals import Interval
+from tilewright.contract.artifact import aligned
+from tilewright.expr.index.intervals import Interval
 from tilewright.expr.nodes import Tensor
 from tilewright.expr.reference import static_shape
 from tilewright.expr.tensors import Table
+from tilewright.ground.errors import BuildError
+from tilewright.nest.gpu.workers import perfect_nest
 from tilewright.nest.nodes import For, Node
-from tilewright.nest.workers import perfect_nest
 from tilewright.target import CpuTarget
 
 ENTRY = "ENTRY"

@@ -16,7 +16,7 @@ from itertools import groupby
 from tilewright.codegen.linear import Linear, Linearizer, wraps
 from tilewright.codegen.llvm.builder import Builder
 from tilewright.codegen.llvm.types import SsaValue
-from tilewright.expr.intervals import Interval, may_wrap
+from tilewright.expr.index.intervals import Interval, may_wrap
 from tilewright.expr.nodes import ARITHMETIC, Binary, Const, Expr, Select, Var, reads
 
 LANE = "lane"

@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from tilewright.errors import BuildError
-from tilewright.lazy import llvm
+from tilewright.ground.errors import BuildError
+from tilewright.ground.lazy import llvm
 from tilewright.target import CpuTarget
 
 CODEGEN_LEVEL = 1

@@ -27,9 +27,9 @@ from tilewright.codegen.llvm.machine import Features
 from tilewright.codegen.llvm.module import Module
 from tilewright.codegen.llvm.polynomials import Polynomials
 from tilewright.codegen.llvm.types import SsaValue, compute_type, constant, shuffle_mask
-from tilewright.errors import BuildError
 from tilewright.expr.dtypes import BOOL, DTYPES, FLOAT32, FLOAT64
 from tilewright.expr.nodes import NARROWING
+from tilewright.ground.errors import BuildError
 
 # LLVM intrinsics that every target turns into instructions (or, x86 before SSE4.1, libm calls)
 DIRECT = {"sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "round": "rint", "trunc": "trunc"}

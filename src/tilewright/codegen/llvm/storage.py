@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from math import prod
 
-from tilewright.artifact import ALIGNMENT, aligned
 from tilewright.codegen.linear import Linear
 from tilewright.codegen.llvm.addresses import Buffer
 from tilewright.codegen.llvm.builder import Builder
 from tilewright.codegen.llvm.values import Evaluator
-from tilewright.errors import BuildError
+from tilewright.contract.artifact import ALIGNMENT, aligned
 from tilewright.expr.nodes import Tensor
+from tilewright.ground.errors import BuildError
 from tilewright.nest.nodes import Alloc
 
 STACK_BYTES = 32 * 1024

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from math import gcd
 
-from tilewright.artifact import ALIGNMENT
 from tilewright.codegen.llvm.addresses import MemoryAccess, powers
 from tilewright.codegen.llvm.indices import LANE
 from tilewright.codegen.llvm.types import mangled, vector
+from tilewright.contract.artifact import ALIGNMENT
 
 
 class MemoryStore(MemoryAccess):

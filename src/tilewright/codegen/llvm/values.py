@@ -36,10 +36,9 @@ from tilewright.codegen.llvm.memory import Memory
 from tilewright.codegen.llvm.module import Module
 from tilewright.codegen.llvm.registers import Registers
 from tilewright.codegen.llvm.types import SsaValue, constant, iota
-from tilewright.errors import BuildError
 from tilewright.expr.access import is_step
 from tilewright.expr.dtypes import BOOL, FLOAT32, INT64
-from tilewright.expr.intervals import Interval, interval
+from tilewright.expr.index.intervals import Interval, interval
 from tilewright.expr.nodes import (
     ARITHMETIC,
     COMPARISONS,
@@ -58,6 +57,7 @@ from tilewright.expr.nodes import (
 )
 from tilewright.expr.reference import static_shape
 from tilewright.expr.tensors import Table
+from tilewright.ground.errors import BuildError
 from tilewright.nest.nodes import For, Store
 from tilewright.target import CpuTarget
 

@@ -20,7 +20,7 @@ from tilewright.codegen.passes.tiles import tiled
 from tilewright.codegen.passes.unroll import unrolled
 from tilewright.codegen.passes.version import versioned
 from tilewright.codegen.passes.zero_terms import with_zero_terms, without_zero_terms
-from tilewright.errors import BuildError
+from tilewright.ground.errors import BuildError
 from tilewright.nest.nodes import Node, Program
 from tilewright.target import CpuTarget
 

@@ -19,7 +19,7 @@ from math import prod
 
 from tilewright.codegen.linear import Linear, Linearizer, Terms
 from tilewright.expr.dtypes import BOOL
-from tilewright.expr.intervals import Interval
+from tilewright.expr.index.intervals import Interval
 from tilewright.expr.nodes import Binary, Const, Expr
 from tilewright.nest.nodes import For, Kind
 

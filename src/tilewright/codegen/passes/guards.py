@@ -23,7 +23,7 @@ from tilewright.codegen.rewrite import (
     substituted,
 )
 from tilewright.expr.nodes import Expr, Var, free_vars
-from tilewright.expr.zero_terms import conjuncts
+from tilewright.expr.rewrites.zero_terms import conjuncts
 from tilewright.nest.nodes import EMPTY, Alloc, For, If, Kind, Node, Seq, seq
 
 

@@ -19,10 +19,10 @@ from tilewright.codegen.rewrite import (
     rebuilt,
     within,
 )
-from tilewright.expr.intervals import Interval
+from tilewright.expr.index.intervals import Interval
+from tilewright.expr.index.simplify import Simplifier
 from tilewright.expr.nodes import Const, Expr, Select, rewriting
-from tilewright.expr.simplify import Simplifier
-from tilewright.expr.zero_terms import conjuncts
+from tilewright.expr.rewrites.zero_terms import conjuncts
 from tilewright.nest.nodes import EMPTY, Alloc, For, If, Instruction, Node, Seq, Store, mapped
 
 

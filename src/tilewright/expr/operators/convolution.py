@@ -16,7 +16,6 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any, Unpack
 
-from tilewright.errors import ExprError
 from tilewright.expr.nodes import Axis, Expr, Tensor, const, select
 from tilewright.expr.operators.matmul import add_bias
 from tilewright.expr.operators.shapes import (
@@ -33,6 +32,7 @@ from tilewright.expr.operators.shapes import (
 from tilewright.expr.operators.windows import Sliding, Windows
 from tilewright.expr.tensors import compute, reduce_axis
 from tilewright.expr.tensors import sum as sum_over
+from tilewright.ground.errors import ExprError
 
 
 def conv(

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import Any
 
-from tilewright.errors import ExprError
 from tilewright.expr.nodes import Expr, Tensor
 from tilewright.expr.operators.shapes import accumulated, extents, sum_dtype
 from tilewright.expr.tensors import compute, reduce_axis
 from tilewright.expr.tensors import sum as sum_over
+from tilewright.ground.errors import ExprError
 
 
 def einsum(equation: str, *tensors: Tensor, name: str = "einsum") -> Tensor:

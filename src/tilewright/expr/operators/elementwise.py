@@ -11,12 +11,12 @@ import math
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from tilewright.errors import ExprError
 from tilewright.expr.dtypes import FLOAT64, DType
 from tilewright.expr.dtypes import dtype as dtype_of
 from tilewright.expr.nodes import Expr, Tensor, as_expr, binary, call, cast, select
 from tilewright.expr.operators.shapes import broadcast_read, broadcast_shapes, extents
 from tilewright.expr.tensors import compute
+from tilewright.ground.errors import ExprError
 
 Value: TypeAlias = Tensor | float | int | bool
 

@@ -14,7 +14,6 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
-from tilewright.errors import ExprError
 from tilewright.expr.dtypes import BOOL, DTYPES, FLOAT32, INT64
 from tilewright.expr.nodes import Expr, Tensor, as_expr, binary, call, cast, const, select
 from tilewright.expr.operators.elementwise import elementwise
@@ -31,6 +30,7 @@ from tilewright.expr.tensors import max as max_over
 from tilewright.expr.tensors import min as min_over
 from tilewright.expr.tensors import prod as prod_over
 from tilewright.expr.tensors import sum as sum_over
+from tilewright.ground.errors import ExprError
 
 INT32 = DTYPES["int32"]
 COMBINE: dict[str, tuple[str, Callable[..., Any], Callable[[Any, Any], Any]]] = {

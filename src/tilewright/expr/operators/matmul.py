@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from tilewright.errors import ExprError
 from tilewright.expr.nodes import Expr, Tensor, cast
 from tilewright.expr.operators.shapes import (
     accumulated,
@@ -23,6 +22,7 @@ from tilewright.expr.operators.shapes import (
 )
 from tilewright.expr.tensors import compute, reduce_axis
 from tilewright.expr.tensors import sum as sum_over
+from tilewright.ground.errors import ExprError
 
 
 def matmul(

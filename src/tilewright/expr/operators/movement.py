@@ -14,7 +14,6 @@ from functools import reduce
 from math import prod
 from typing import Any
 
-from tilewright.errors import ExprError
 from tilewright.expr.dtypes import INT64
 from tilewright.expr.nodes import Expr, Tensor, as_expr, binary, call, cast, const, select
 from tilewright.expr.operators.shapes import (
@@ -27,6 +26,7 @@ from tilewright.expr.operators.shapes import (
     matching_groups,
 )
 from tilewright.expr.tensors import compute
+from tilewright.ground.errors import ExprError
 
 PAD_MODES = ("constant", "reflect", "edge", "wrap")
 

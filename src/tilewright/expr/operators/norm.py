@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
-from tilewright.errors import ExprError
 from tilewright.expr.nodes import Axis, Expr, Tensor, call
 from tilewright.expr.operators.elementwise import elementwise
 from tilewright.expr.operators.movement import pad, reshape
@@ -28,6 +27,7 @@ from tilewright.expr.operators.reduce import (
 from tilewright.expr.operators.shapes import axis_index, axis_indices, extents
 from tilewright.expr.tensors import compute, reduce_axis
 from tilewright.expr.tensors import sum as sum_over
+from tilewright.ground.errors import ExprError
 
 
 def matrix_norm(x: Tensor, *, name: str = "norm") -> Tensor:

@@ -14,7 +14,6 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, Unpack
 
-from tilewright.errors import ExprError
 from tilewright.expr.dtypes import INT64, DType
 from tilewright.expr.nodes import Expr, Read, Tensor, as_expr, binary, call, cast, const, select
 from tilewright.expr.operators.elementwise import elementwise
@@ -31,6 +30,7 @@ from tilewright.expr.tensors import compute, reduce_axis
 from tilewright.expr.tensors import max as max_over
 from tilewright.expr.tensors import min as min_over
 from tilewright.expr.tensors import sum as sum_over
+from tilewright.ground.errors import ExprError
 
 
 class Pooling(Sliding, total=False):

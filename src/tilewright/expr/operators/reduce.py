@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, TypeAlias
 
-from tilewright.errors import ExprError
 from tilewright.expr.dtypes import INT64, DType
 from tilewright.expr.nodes import Axis, Expr, Tensor, as_expr, call, const, select
 from tilewright.expr.operators.elementwise import elementwise, quotient
@@ -22,6 +21,7 @@ from tilewright.expr.tensors import max as max_over
 from tilewright.expr.tensors import min as min_over
 from tilewright.expr.tensors import prod as prod_over
 from tilewright.expr.tensors import sum as sum_over
+from tilewright.ground.errors import ExprError
 
 Axes: TypeAlias = int | Sequence[int] | None
 

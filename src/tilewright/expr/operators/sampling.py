@@ -16,7 +16,6 @@ from functools import reduce
 from itertools import product
 from typing import Any, TypeAlias
 
-from tilewright.errors import ExprError
 from tilewright.expr.dtypes import INT64, DType
 from tilewright.expr.nodes import Expr, Tensor, as_expr, binary, call, cast, const, select
 from tilewright.expr.operators.movement import clamped_index
@@ -30,6 +29,7 @@ from tilewright.expr.operators.shapes import (
 from tilewright.expr.tensors import compute, reduce_axis
 from tilewright.expr.tensors import max as max_over
 from tilewright.expr.tensors import sum as sum_over
+from tilewright.ground.errors import ExprError
 
 Tap: TypeAlias = tuple[Expr, Expr]
 """An int64 position, which may lie outside, and its weight."""

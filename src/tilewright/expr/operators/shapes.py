@@ -14,9 +14,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tilewright.errors import ExprError
 from tilewright.expr.dtypes import DType
 from tilewright.expr.nodes import Expr, Read, Tensor, as_expr, binary, cast
+from tilewright.ground.errors import ExprError
 
 Pairs: TypeAlias = tuple[tuple[int, int], ...]
 Padding: TypeAlias = int | Sequence[int | tuple[int, int]]

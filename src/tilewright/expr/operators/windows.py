@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
-from tilewright.errors import ExprError
 from tilewright.expr.nodes import Axis, Expr, Tensor
 from tilewright.expr.operators.movement import pad
 from tilewright.expr.operators.shapes import (
@@ -24,6 +23,7 @@ from tilewright.expr.operators.shapes import (
     spatial_names,
 )
 from tilewright.expr.tensors import reduce_axis
+from tilewright.ground.errors import ExprError
 
 
 class Sliding(TypedDict, total=False):

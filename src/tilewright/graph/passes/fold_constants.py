@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from math import prod
 
-from tilewright.errors import UnsupportedModel
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Tensor
 from tilewright.expr.reference import compute_of, sizes
 from tilewright.graph.access import NodeMath
 from tilewright.graph.builder import Rewriter
 from tilewright.graph.ir import Array, Graph, Node
-from tilewright.graph.limits import Allowance
+from tilewright.graph.onnx.limits import Allowance
+from tilewright.ground.errors import UnsupportedModel
 
 MOST_TERMS = 1 << 33
 """Terms of all sums of a node: a minute or two of NumPy."""

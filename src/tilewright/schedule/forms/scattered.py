@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tilewright.expr.dtypes import INT64
-from tilewright.expr.intervals import Interval, interval
+from tilewright.expr.index.intervals import Interval, interval
 from tilewright.expr.nodes import (
     Axis,
     Binary,

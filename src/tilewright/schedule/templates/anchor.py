@@ -28,7 +28,8 @@ from tilewright.expr.contraction import (
 )
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.dtypes import DType
-from tilewright.expr.intervals import Interval
+from tilewright.expr.index.intervals import Interval
+from tilewright.expr.index.simplify import simplify
 from tilewright.expr.nodes import (
     Binary,
     Cast,
@@ -46,12 +47,11 @@ from tilewright.expr.nodes import (
     walk,
 )
 from tilewright.expr.reference import compute_of
-from tilewright.expr.simplify import simplify
 from tilewright.expr.tensors import Placeholder, View
 from tilewright.nest.fuse import Prologue, fused
+from tilewright.nest.gpu.swizzle import PIECE_BYTES
+from tilewright.nest.gpu.task_map import digits
 from tilewright.nest.nodes import Node, Store
-from tilewright.nest.swizzle import PIECE_BYTES
-from tilewright.nest.task_map import digits
 
 LEFT, RIGHT, SUMS = "left", "right", "sums"
 PIECES = (8, 4, 2, 1)  # elements of one access, of at most 16 bytes

@@ -20,8 +20,8 @@ from collections.abc import Sequence
 
 from tilewright.expr.dtypes import BOOL
 from tilewright.expr.nodes import Const, Expr, Extent, Var, as_expr
+from tilewright.nest.gpu.task_map import repeat
 from tilewright.nest.nodes import For, Kind, Node, allocated, seq
-from tilewright.nest.task_map import repeat
 from tilewright.schedule.layout import Layout
 from tilewright.schedule.templates.anchor import Anchor
 from tilewright.schedule.templates.cpu_rows import OPTIONS, RIGHT, rows_of

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from math import prod
 from typing import TypeAlias
 
-from tilewright.expr.extents import ceildiv
+from tilewright.expr.index.extents import ceildiv
 from tilewright.expr.nodes import Const, Expr, Extent, Read, Tensor, Var, as_expr, binary
+from tilewright.nest.gpu.task_map import repeat
 from tilewright.nest.nodes import For, If, Kind, Node, Store
-from tilewright.nest.task_map import repeat
 from tilewright.schedule.templates.anchor import Anchor
 from tilewright.schedule.templates.cpu_rows import LEFT, RIGHT, panel_of
 from tilewright.schedule.templates.packing import constant_layout, packed

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
-from tilewright.expr.extents import ceildiv
+from tilewright.expr.index.extents import ceildiv
 from tilewright.expr.nodes import Const, Expr, Extent, Read, Tensor, Var, as_expr, binary, select
+from tilewright.nest.gpu.task_map import digits
 from tilewright.nest.nodes import For, If, Kind, Node, Store, allocated, seq
-from tilewright.nest.task_map import digits
 from tilewright.schedule.templates.anchor import Anchor
 from tilewright.schedule.templates.tiles import THREAD, quotient
 

@@ -7,7 +7,7 @@ Only a constant that is read as it is, once: each of its dimensions is an axis o
 
 from __future__ import annotations
 
-from tilewright.expr.extents import ceildiv
+from tilewright.expr.index.extents import ceildiv
 from tilewright.expr.nodes import Const, Extent, Read, Tensor, Var, reads
 from tilewright.expr.tensors import is_constant
 from tilewright.schedule.layout import Layout

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from tilewright.expr.extents import ceildiv, mul
+from tilewright.expr.index.extents import ceildiv, mul
 from tilewright.expr.nodes import Expr, Extent, Tensor, Var, as_expr
+from tilewright.nest.gpu.task_map import repeat
 from tilewright.nest.instructions import COMMIT, GROUP_WAIT, PROXY_FENCE, WAIT
 from tilewright.nest.nodes import EMPTY, Barrier, For, If, Instruction, Kind, Node, allocated, seq
-from tilewright.nest.task_map import repeat
 from tilewright.schedule.templates.anchor import Anchor
 from tilewright.schedule.templates.grid import SPLITS, Grid
 from tilewright.schedule.templates.template import Numbers, Options, Row, Template, rows_where

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 
 from tilewright.expr.dtypes import INT64
-from tilewright.expr.extents import add
+from tilewright.expr.index.extents import add
 from tilewright.expr.nodes import Expr, Extent, Read, Tensor, Var, as_expr, binary
 from tilewright.nest.instructions import (
     ARRIVE,

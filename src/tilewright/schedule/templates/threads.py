@@ -15,11 +15,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilewright.expr.dtypes import FLOAT32
-from tilewright.expr.extents import mul
+from tilewright.expr.index.extents import mul
 from tilewright.expr.nodes import Cast, Const, Expr, Extent, Read, Tensor, Var, as_expr
+from tilewright.nest.gpu.task_map import digits
 from tilewright.nest.instructions import WARP
 from tilewright.nest.nodes import For, Kind, Node, Store, seq
-from tilewright.nest.task_map import digits
 from tilewright.schedule.templates.anchor import Anchor
 from tilewright.schedule.templates.grid import Grid
 from tilewright.schedule.templates.product import Product, every, in_blocks, vector

@@ -16,11 +16,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, reduce
 
-from tilewright.expr.extents import ceildiv, mul
+from tilewright.expr.index.extents import ceildiv, mul
 from tilewright.expr.nodes import Const, Expr, Extent, Read, Tensor, Var, as_expr, binary, select
+from tilewright.nest.gpu.task_map import spatial
 from tilewright.nest.instructions import BULK_COPY, COPY, WINDOW_ROW
 from tilewright.nest.nodes import For, Instruction, Kind, Node, Scope, Store, allocated
-from tilewright.nest.task_map import spatial
 from tilewright.schedule.templates.anchor import Operand
 
 THREAD = Var("thread")

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilewright.expr.dtypes import FLOAT32
-from tilewright.expr.extents import mul
+from tilewright.expr.index.extents import mul
 from tilewright.expr.nodes import Const, Expr, Read, Tensor, Var, as_expr
 from tilewright.nest.instructions import GROUP, GROUP_COMMIT, GROUP_FENCE, WARP, WGMMA
 from tilewright.nest.nodes import For, Instruction, Kind, Node, Store, seq

@@ -15,24 +15,24 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from tilewright.contract.gene import Gene
 from tilewright.cost.candidates import Population, concatenate
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.cost.features import COLUMNS
-from tilewright.gene import Gene
 from tilewright.records.machine import Machine
 from tilewright.records.reader import Reader
 from tilewright.records.rows import best_first
-from tilewright.search.cost_model import GradientBoostedModel
-from tilewright.search.pretraining import pretrain
+from tilewright.search.model.cost_model import GradientBoostedModel
+from tilewright.search.model.pretraining import pretrain
+from tilewright.search.model.training_set import TrainingSet
 from tilewright.search.reuse.correspondence import Correspondence, Named
 from tilewright.search.reuse.edges import distance
 from tilewright.search.reuse.family import Family, Operator
 from tilewright.search.reuse.parts import Parts
 from tilewright.search.reuse.run import gain_of, well_known
 from tilewright.search.reuse.strategy import KNOWN, WORTH
-from tilewright.search.strategies import GuidedScore
+from tilewright.search.strategies.table import GuidedScore
 from tilewright.search.tasks import TuningTask
-from tilewright.search.training_set import TrainingSet
 from tilewright.space.default import default_of
 from tilewright.space.space import Space
 from tilewright.target import Target

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import log2, prod
 
-from tilewright.arguments import MODES
+from tilewright.contract.arguments import MODES
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.records.rows import RECORDED
 from tilewright.search.reuse.family import Nest, Operator, comparable, ratios

@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from math import prod
 from typing import TypeAlias
 
-from tilewright.errors import InputError
 from tilewright.expr.dag import ComputeDAG, stage_flops
 from tilewright.expr.nodes import Tensor
 from tilewright.expr.reference import compute_of, sizes
-from tilewright.expr.resize import resized
+from tilewright.expr.rewrites.resize import resized
 from tilewright.expr.structure import Structure, operands, structure
 from tilewright.expr.tensors import Table, is_constant
+from tilewright.ground.errors import InputError
 
 Nest: TypeAlias = tuple[int, ...]
 
@@ -151,9 +151,9 @@ def bridges(nests: Iterable[Nest], hops: int | None = 1) -> list[Nest]:
 def bridge(dag: ComputeDAG, nest: Nest) -> ComputeDAG:
     """The bridge operator γ: the major stage alone, over axes of other extents.
 
-    What the extents leave open, `expr/resize.py` sets: stride and dilation 1, no padding. Any
-    member of a family gives an operator of that family. Raises InputError where there is none, as
-    where a stage decides by position or data what it reads.
+    What the extents leave open, `expr/rewrites/resize.py` sets: stride and dilation 1, no padding.
+    Any member of a family gives an operator of that family. Raises InputError where there is none,
+    as where a stage decides by position or data what it reads.
     """
     found = ComputeDAG([resized(major_stage(dag), nest)])
     if family_of(found) != family_of(dag) or iteration_space(found) != nest:

@@ -23,7 +23,7 @@ from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import TypeVar
 
-from tilewright.errors import InputError
+from tilewright.ground.errors import InputError
 from tilewright.search.reuse.flow import Arriving, Flow
 
 N = TypeVar("N", bound=Hashable)

@@ -18,9 +18,7 @@ import numpy as np
 from tilewright.cost.candidates import Ints, Population, concatenate
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.cost.usage import usage_of
-from tilewright.search.cost_model import CostModel
-from tilewright.search.evolution import Scored, fingerprints, named
-from tilewright.search.memory import Candidate, ProposalMemory, as_population
+from tilewright.search.model.cost_model import CostModel
 from tilewright.search.reuse.correspondence import Correspondence, Named
 from tilewright.search.reuse.family import Operator
 from tilewright.search.reuse.rounds import (
@@ -33,7 +31,9 @@ from tilewright.search.reuse.rounds import (
 )
 from tilewright.search.reuse.shapes import Shapes
 from tilewright.search.reuse.strategy import Relative, Relatives
-from tilewright.search.strategies import EvolutionStrategy
+from tilewright.search.strategies.evolution import Scored, fingerprints, named
+from tilewright.search.strategies.memory import Candidate, ProposalMemory, as_population
+from tilewright.search.strategies.table import EvolutionStrategy
 from tilewright.space.space import Space
 
 

@@ -17,16 +17,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
+from tilewright.contract.gene import Gene, Value, compact, read_decisions
+from tilewright.contract.surroundings import Setting
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.expr.access import has_data_reuse
 from tilewright.expr.dag import ComputeDAG, divided
 from tilewright.expr.serialize import workload_hash
-from tilewright.gene import Gene, Value, compact, read_decisions
 from tilewright.records.machine import Machine
 from tilewright.records.reader import Reader
 from tilewright.records.rows import DEFAULT, Trial, best_first
 from tilewright.search.tasks import TuningTask, task_hash
-from tilewright.setting import Setting
 from tilewright.space.decisions import Decision
 from tilewright.space.space import Sketch, Space
 from tilewright.target import Target

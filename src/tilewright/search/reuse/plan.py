@@ -23,7 +23,8 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tilewright.errors import InputError
+from tilewright.ground.errors import InputError
+from tilewright.ground.text import clock, count
 from tilewright.records.rows import FOREIGN, RECORDED, REUSE, SEARCH
 from tilewright.search.progress import TRIAL_S
 from tilewright.search.reuse.correspondence import abilities
@@ -34,7 +35,6 @@ from tilewright.search.reuse.strategy import LENGTH, ROUND
 from tilewright.search.tasks import TuningTask
 from tilewright.space.derivation import Rule
 from tilewright.target import Target
-from tilewright.text import clock, count
 
 ROOT = ""  # of the graph: searches from nothing
 MINOR = 0.05  # of all work: families that make up less are left to the gradients

@@ -25,10 +25,10 @@ import numpy as np
 from tilewright.cost.candidates import Ints, Population
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.cost.usage import Usage, usage_of
-from tilewright.search.evolution import choices
 from tilewright.search.reuse.family import Operator
 from tilewright.search.reuse.ranges import Ranges, published, ranges_of
 from tilewright.search.reuse.shapes import Shapes, fetch_widths, valid_ones, with_value
+from tilewright.search.strategies.evolution import choices
 from tilewright.space.decisions import Decision, TileFactors
 from tilewright.space.derivation import dag_node
 from tilewright.space.space import Space

@@ -23,15 +23,15 @@ from typing import Any, TypeAlias
 
 from tilewright.cost.candidates import Population, concatenate
 from tilewright.cost.extractor import FeatureExtractor
-from tilewright.errors import RecordsError
-from tilewright.log import log
+from tilewright.ground.errors import RecordsError
+from tilewright.ground.log import log
+from tilewright.ground.text import count
 from tilewright.records.database import Database
 from tilewright.records.machine import Machine
 from tilewright.records.matching import others_like
 from tilewright.records.reader import Reader
 from tilewright.records.rows import DEFAULT, FOREIGN, RECORDED, ReuseRow, Trial, best_first
-from tilewright.search.cost_model import CostModel
-from tilewright.search.memory import as_population
+from tilewright.search.model.cost_model import CostModel
 from tilewright.search.objectives import ObjectiveModel
 from tilewright.search.progress import TRIAL_S
 from tilewright.search.reuse.correspondence import Named, kin
@@ -40,13 +40,13 @@ from tilewright.search.reuse.family import Operator
 from tilewright.search.reuse.hierarchical import WholeReuse
 from tilewright.search.reuse.plan import Costs, Plan, Step, make_plan, rest_of
 from tilewright.search.reuse.strategy import Relative, ReuseStrategy
-from tilewright.search.strategies import EvolutionStrategy, Maker, Strategy
+from tilewright.search.strategies.memory import as_population
+from tilewright.search.strategies.table import EvolutionStrategy, Maker, Strategy
 from tilewright.search.task_scheduler import TaskInfo, TaskScheduler
 from tilewright.search.tasks import TuningTask
 from tilewright.space.derivation import Rule
 from tilewright.space.space import Space
 from tilewright.target import Target
-from tilewright.text import count
 
 PROGRAMS = 3  # of relatives, their best, that a reuse begins with
 WELL_KNOWN = 32  # trials that make a recorded workload a source

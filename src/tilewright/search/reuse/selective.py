@@ -19,10 +19,10 @@ import numpy as np
 
 from tilewright.cost.candidates import Ints, concatenate
 from tilewright.records.rows import CARRIED
-from tilewright.search.evolution import Scored, named
-from tilewright.search.memory import Candidate, ProposalMemory
 from tilewright.search.reuse.correspondence import Correspondence, Named, kin
 from tilewright.search.reuse.strategy import Relatives
+from tilewright.search.strategies.evolution import Scored, named
+from tilewright.search.strategies.memory import Candidate, ProposalMemory
 from tilewright.space.space import Sketch, Space
 
 TOP = 3

@@ -24,8 +24,11 @@ from tilewright.cost.candidates import Ints, Population, concatenate
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.cost.usage import Usage, usage_of
 from tilewright.records.rows import CARRIED, DEFAULT
-from tilewright.search.cost_model import CostModel
-from tilewright.search.evolution import (
+from tilewright.search.model.cost_model import CostModel
+from tilewright.search.reuse.correspondence import Correspondence, Named
+from tilewright.search.reuse.family import Operator
+from tilewright.search.reuse.ranges import Ranges, ranges_of
+from tilewright.search.strategies.evolution import (
     CHOICE,
     Evolution,
     EvolutionSettings,
@@ -33,11 +36,8 @@ from tilewright.search.evolution import (
     changed_choices,
     named,
 )
-from tilewright.search.memory import Candidate, ProposalMemory, as_population
-from tilewright.search.reuse.correspondence import Correspondence, Named
-from tilewright.search.reuse.family import Operator
-from tilewright.search.reuse.ranges import Ranges, ranges_of
-from tilewright.search.strategies import EvolutionStrategy, GuidedScore
+from tilewright.search.strategies.memory import Candidate, ProposalMemory, as_population
+from tilewright.search.strategies.table import EvolutionStrategy, GuidedScore
 from tilewright.space.space import Space
 
 RANKED = "ranked"  # how candidates arise, besides by other strategies' ways and CARRIED

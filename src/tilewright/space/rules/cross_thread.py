@@ -8,7 +8,7 @@ read once, however many. Several rows may share a block: each has a row of threa
 
 from __future__ import annotations
 
-from tilewright.expr.extents import mul
+from tilewright.expr.index.extents import mul
 from tilewright.expr.nodes import Axis, as_expr
 from tilewright.schedule.steps import Annotate, ComputeAt, RFactor, Split, extent_int
 from tilewright.space.decisions import divisors

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from math import prod
 
-from tilewright.expr.extents import mul
+from tilewright.expr.index.extents import mul
 from tilewright.expr.nodes import Var, as_expr, reads
 from tilewright.schedule.state import At, Stage, State
 from tilewright.schedule.steps import (

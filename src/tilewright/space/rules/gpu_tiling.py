@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from math import prod
 
-from tilewright.expr.extents import mul
+from tilewright.expr.index.extents import mul
 from tilewright.expr.nodes import Extent, as_expr, reads
 from tilewright.expr.tensors import Table
 from tilewright.nest.nodes import Kind

@@ -1,4 +1,4 @@
-"""Take the keys of attention in chunks (`expr/online_softmax.py`), where rows of scores are long.
+"""Take the keys of attention in chunks where rows are long (`expr/rewrites/online_softmax.py`).
 
     o = Σ_k softmax(x)[i, k]·v[k, j],   x[i, k] = Σ_d q[i, d]·k[k, d]
 
@@ -14,7 +14,7 @@ one of sketches, as of Winograd's form, so that measuring decides.
 from __future__ import annotations
 
 from tilewright.expr.nodes import Axis
-from tilewright.expr.online_softmax import lengths, rewrite
+from tilewright.expr.rewrites.online_softmax import lengths, rewrite
 from tilewright.schedule.online_softmax_step import softmax_product
 from tilewright.schedule.state import At
 from tilewright.schedule.steps import OnlineSoftmax, extent_int

@@ -4,8 +4,8 @@
     y[h] = Σ_r z[h + r] * w[r]              ->   and h is tiled as (h // 2) * 2 + phase
 
 The stage that inserts the zeros is inlined; the reduction then runs over the terms between them
-(`expr/zero_terms.py`). Which these are repeats with a short period along spatial axes, so tiling
-makes the position in the period, the phase, a loop outside of all reductions: inside, every
+(`expr/rewrites/zero_terms.py`). Which these are repeats with a short period along spatial axes, so
+tiling makes the position in the period, the phase, a loop outside of all reductions: inside, every
 register tile is dense.
 """
 
@@ -16,8 +16,8 @@ from math import prod
 
 from tilewright.expr.dag import inline_reads
 from tilewright.expr.nodes import Reduce
+from tilewright.expr.rewrites.zero_terms import is_solvable, periods
 from tilewright.expr.tensors import Compute
-from tilewright.expr.zero_terms import is_solvable, periods
 from tilewright.schedule.state import Stage
 from tilewright.schedule.steps import ComputeInline, SkipZeros
 from tilewright.space.derivation import Derivation, Rule, Verdict, dag_node

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from tilewright.errors import ScheduleError
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Extent
+from tilewright.ground.errors import ScheduleError
 from tilewright.schedule.state import State
 from tilewright.schedule.template_step import UseTemplate, matched
 from tilewright.schedule.templates import (

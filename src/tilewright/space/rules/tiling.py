@@ -18,8 +18,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from tilewright.errors import ScheduleError
 from tilewright.expr.nodes import Extent
+from tilewright.ground.errors import ScheduleError
 from tilewright.nest.nodes import Kind
 from tilewright.schedule.state import Stage
 from tilewright.schedule.steps import (

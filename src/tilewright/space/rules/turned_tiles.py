@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tilewright.expr.index.simplify import affine
 from tilewright.expr.nodes import Read, as_expr, free_vars, reads
-from tilewright.expr.simplify import affine
 from tilewright.schedule.state import Stage
 from tilewright.schedule.steps import (
     Annotate,

@@ -1,4 +1,4 @@
-"""Compute convolutions with 3 x 3 windows in Winograd's form (`expr/winograd.py`).
+"""Compute convolutions with 3 x 3 windows in Winograd's form (`expr/rewrites/winograd.py`).
 
     y[h, w, o] = Σ_{r,s,c} x[h + r, w + s, c] * k[r, s, c, o]      ->      a quarter of the products
 
@@ -12,7 +12,7 @@ from __future__ import annotations
 from math import prod
 
 from tilewright.expr.reference import sizes, static_shape
-from tilewright.expr.winograd import (
+from tilewright.expr.rewrites.winograd import (
     Convolution,
     Rewritten,
     all_axes,

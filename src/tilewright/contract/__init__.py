@@ -1,0 +1,1 @@
+"""What rooms hand to each other: genes, programs compiled, a task's surroundings."""

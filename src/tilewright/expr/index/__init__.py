@@ -1,0 +1,1 @@
+"""Arithmetic of indices and extents: canonical forms, ranges, divisions."""

@@ -1,0 +1,1 @@
+"""The same values by other expressions: Winograd, online softmax, sums without zero terms."""

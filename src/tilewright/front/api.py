@@ -1,0 +1,358 @@
+"""The public functions that search: tune, plan.
+
+    model = load("resnet50.onnx")                        # or Task([A, B, C])
+    result = tune(model, minutes=10, db="tuning.db")     # then `compilation.compile`
+
+Only this module wires graph, search and measuring together.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import io
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, Never, TypeAlias, overload
+
+from rich.console import Console
+
+from tilewright.contract import arguments
+from tilewright.front.machine import as_target, host_target, keep_ceilings, machine_of
+from tilewright.front.models import Model, PathLike, Task, Tunable, as_tunables
+from tilewright.front.task_measurer import TaskMeasurer
+from tilewright.front.tuning_tasks import merged, model_row, parts_of
+from tilewright.ground.errors import InputError
+from tilewright.ground.text import LOG_WIDTH, clock, count, duration, preformatted
+from tilewright.measure.device_trial import device_of
+from tilewright.measure.load import LoadWatch
+from tilewright.measure.trial import RunOptions
+from tilewright.progress import TaskTable, showing
+from tilewright.records.database import Database
+from tilewright.search.disturbance import Disturbance
+from tilewright.search.objectives import Objective, ObjectiveModel, as_objective
+from tilewright.search.progress import Budget, Callback, Progress, TaskResult, weighted_sum
+from tilewright.search.reuse.edges import RANKED, WHOLE
+from tilewright.search.reuse.plan import COSTS, Plan, make_plan
+from tilewright.search.reuse.run import Planned, known_tasks
+from tilewright.search.strategies.profile_plan import ProfilePlan, plan_profile
+from tilewright.search.strategies.profiler import PROFILE, ProfileStrategy
+from tilewright.search.strategies.table import STRATEGIES, Maker
+from tilewright.search.task_scheduler import SCHEDULERS, TaskScheduler
+from tilewright.search.tasks import TaskSearch, TuningTask, infos_of
+from tilewright.search.tuner import Tuner
+from tilewright.space.derivation import Rule, check_rules
+from tilewright.space.rules import rules_of
+from tilewright.target import CpuTarget, Target
+
+SchedulerMaker: TypeAlias = Callable[..., TaskScheduler]
+DEFAULT_MINUTES = 10.0
+
+# ---- tuning -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, repr=False)
+class TuneResult:
+    """What a tuning run did. `shares` are wall seconds by activity, `default_programs_s` those
+    until the search began. `busy` says when this machine was busy and why, nothing if it was not.
+    """
+
+    tasks: tuple[TaskResult, ...]
+    trials: int
+    seconds: float
+    shares: dict[str, float]
+    default_programs_s: float = 0.0
+    busy: str = ""
+
+    @staticmethod
+    def of(tuner: Tuner, searches: Sequence[TaskSearch]) -> TuneResult:
+        """What a tuner has done."""
+        return TuneResult(
+            tuple(map(TaskResult.of, searches)),
+            tuner.trials,
+            tuner.elapsed_s,
+            dict(vars(tuner.shares)),
+            tuner.default_programs_s,
+            tuner.disturbance.summary,
+        )
+
+    @property
+    def latency_s(self) -> float | None:
+        """Estimated latency: the weighted sum over all tasks; None while one has no program."""
+        return weighted_sum((t.weight, t.best_s) for t in self.tasks)
+
+    @property
+    def untuned_s(self) -> float | None:
+        """The same with default programs."""
+        return weighted_sum((t.weight, t.default_s) for t in self.tasks)
+
+    @property
+    def speedup(self) -> float | None:
+        """How many times faster than untuned, where that is known; what is not confirmed counts as
+        untuned.
+        """
+        sure_s = weighted_sum((t.weight, t.sure_s) for t in self.tasks)
+        untuned_s = weighted_sum((t.weight, t.untuned_s) for t in self.tasks)
+        is_sure = any(t.confirmed for t in self.tasks)
+        return untuned_s / sure_s if is_sure and sure_s and untuned_s else None
+
+    def __repr__(self) -> str:
+        took = f"{count(self.trials, 'trial')} in {clock(self.seconds)}"
+        tasks = count(len(self.tasks), "task")
+        faster = "" if self.speedup is None else f", {self.speedup:.2f}x as fast"
+        return f"TuneResult({tasks}, {took}: {duration(self.latency_s)}{faster})"
+
+    def __str__(self) -> str:
+        console = Console(file=io.StringIO(), width=LOG_WIDTH, highlight=False, emoji=False)
+        with console.capture() as capture:
+            console.print(TaskTable(self.tasks))
+        return f"{capture.get()}{self!r}"
+
+    def _repr_html_(self) -> str:
+        return preformatted(str(self))
+
+
+def tune(
+    models: Tunable | PathLike | Sequence[Tunable | PathLike],
+    *,
+    minutes: float | None = None,
+    trials: int | None = None,
+    patience: int | None = None,
+    db: str | Path = "tuning.db",
+    objective: Objective | Callable[[Sequence[float]], float] | None = None,
+    target: Target | str | None = None,
+    strategy: str | Maker = "evolution",
+    scheduler: str = "gradient",
+    reuse: bool | str = False,
+    profile: bool = False,
+    seed: int = 0,
+    runner: Sequence[str] | str | None = None,
+    options: RunOptions | None = None,
+    rules: Sequence[Rule] = (),
+    callbacks: Sequence[Callback] = (),
+    progress: bool | None = None,
+    **unknown: Never,
+) -> TuneResult:
+    """Search for fast programs of every task and record all trials in `db`.
+
+    `models` are tasks and models, or paths of ONNX files (one with symbolic dimensions is given as
+    `load(path, shapes=...)`). `target` None is this machine's CPU, "opencl" or "cuda" its device.
+
+    Stops after `minutes` or `trials`, whichever comes first (default: 10 minutes), or sooner: once
+    `patience` trials in a row made nothing better by a thousandth. Equal tasks of several models
+    are tuned once; `scheduler` allots trials to tasks. The same command with the same seed goes on
+    where an earlier one stopped. `strategy` is one of `STRATEGIES`, or a class of one's own, called
+    with a task's space, feature extractor and cost model (docs/strategies.md). `runner` is the
+    command of a remote runner. `rules` are sketch rules of one's own, tried before those of the
+    target. Each of `callbacks` is called with a
+    `Progress` after every round; what it raises ends the run, whose records are kept. The logger
+    "tilewright" has rounds (INFO) and trials (DEBUG), too. `progress` shows the run on standard
+    error; None does where that is a terminal or a notebook.
+
+    With `reuse`, tasks whose shapes alone differ are searched near each other's good programs and
+    recorded ones, by a plan of who reuses whom (see `plan`); what is left of the budget is spent as
+    ever. True is "ranked": a dozen programs a reuse, chosen by the estimate and what was learnt.
+    "all" measures every program that the published tuner enumerates, tens to hundreds a reuse (ETO,
+    algorithm 1): for devices of which the estimate says little. Given neither `minutes` nor
+    `trials`, it ends when its plan does.
+
+    With `profile`, the few programs that guidelines suggest are measured, at most 24 a task, and
+    nothing is learnt: it ends when they are, without any other budget (Bolt, section 3.2.2).
+
+    Raises InputError for an argument that cannot be, RecordsError for a database that cannot be
+    used, TargetError for a device that is not here, ScheduleError for a rule of one's own that
+    fails, BuildError, RunError or WrongAnswer when nothing can be measured.
+    """
+    begun = time.monotonic()
+    if unknown:
+        known = [name for name in inspect.signature(tune).parameters if name != "unknown"]
+        arguments.refuse_unknown("tune", unknown, known)
+    mode = _mode(reuse)
+    budget = _budget(trials, minutes, patience, is_bounded=profile or mode == WHOLE)
+    db = arguments.database(db)
+    _check_search(strategy, scheduler, mode is not None, profile)
+    check_rules(rules)
+    seed = arguments.count("seed", seed, least=0)
+    goal = as_objective(objective)
+    observe = _observer(callbacks)
+    chosen = as_target(target)
+    given = parts_of(as_tunables(models), chosen)
+    if runner is None and chosen.backend.device is not None:
+        device_of(chosen)
+    tasks, groups = merged(given)
+    budget_s = None if budget.minutes is None else budget.minutes * 60
+    with (
+        showing(progress, observe) as told,
+        Database.open(db) as database,
+        contextlib.closing(TaskMeasurer(chosen, runner, options, budget_s)) as measurer,
+    ):
+        schedulers: SchedulerMaker = SCHEDULERS[scheduler]
+        maker: Callable[[TuningTask], Maker] | None = None
+        if not isinstance(strategy, str):
+            own = strategy
+            maker, strategy = (lambda _: own), getattr(own, "__name__", type(own).__name__)
+        planned = None
+        if mode is not None:
+            planned = Planned.begin(
+                tasks, database, machine_of(chosen), chosen, _all_rules(rules, chosen), seed,
+                COSTS[mode],
+            )  # fmt: skip
+            tasks, maker, strategy = list(planned.plan.tasks), planned.maker, "reuse"
+            is_open = budget.trials is None and budget.minutes is None
+            rest = planned.plan.rest if is_open else None
+            schedulers = partial(planned.scheduler, rest=rest)
+        if profile:
+            maker, strategy = _profiler, PROFILE
+        tuner = Tuner(
+            tasks, database, machine_of(chosen), measurer, chosen,
+            _scheduler(schedulers, groups, goal), strategy, seed, tuple(rules), maker,
+            profiles=profile,
+            disturbance=Disturbance() if runner else Disturbance(LoadWatch().look), begun=begun,
+        )  # fmt: skip
+        _register(tuner, given, groups, is_remote=runner is not None)
+        result = TuneResult.of(tuner, tuner.run(budget, told))
+        if planned is not None:
+            planned.tell()
+        return result
+
+
+def _mode(reuse: Any) -> str | None:
+    """How to reuse, None for not at all. Raises InputError."""
+    if isinstance(reuse, bool):
+        return RANKED if reuse else None
+    if not isinstance(reuse, str) or reuse not in arguments.MODES:
+        known = ", ".join(map(repr, arguments.MODES))
+        raise InputError(f"reuse is True, False, or one of {known}; got {reuse!r}")
+    return reuse
+
+
+def _check_search(strategy: str | Maker, scheduler: str, reuse: bool, profile: bool) -> None:
+    """Raises InputError for a way of searching that is not known, or two at once."""
+    if not callable(strategy):
+        arguments.one_of("strategy", strategy, STRATEGIES)
+    arguments.one_of("scheduler", scheduler, SCHEDULERS)
+    if profile and (reuse or strategy != "evolution"):
+        other = "reuse" if reuse else f"strategy={strategy!r}"
+        raise InputError(
+            f"a profile has its own list of programs: leave out {other}, or profile; to search "
+            "further, tune in the same database without profile afterwards"
+        )
+    if reuse and (strategy, scheduler) != ("evolution", "gradient"):
+        raise InputError(
+            f"reuse has a strategy and a scheduler of its own: leave out strategy={strategy!r} and "
+            f"scheduler={scheduler!r}, or reuse"
+        )
+
+
+def _profiler(_: TuningTask) -> Maker:
+    return lambda space, extractor, model: ProfileStrategy(space, extractor)
+
+
+@overload
+def plan(
+    models: Tunable | PathLike | Sequence[Tunable | PathLike],
+    *,
+    db: str | Path = "tuning.db",
+    target: Target | str | None = None,
+    rules: Sequence[Rule] = (),
+    reuse: bool | str = True,
+    profile: Literal[False] = False,
+) -> Plan: ...
+@overload
+def plan(
+    models: Tunable | PathLike | Sequence[Tunable | PathLike],
+    *,
+    db: str | Path = "tuning.db",
+    target: Target | str | None = None,
+    rules: Sequence[Rule] = (),
+    reuse: bool | str = True,
+    profile: bool,
+) -> Plan | ProfilePlan: ...
+def plan(
+    models: Tunable | PathLike | Sequence[Tunable | PathLike],
+    *,
+    db: str | Path = "tuning.db",
+    target: Target | str | None = None,
+    rules: Sequence[Rule] = (),
+    reuse: bool | str = True,
+    profile: bool = False,
+) -> Plan | ProfilePlan:
+    """What `tune(models, reuse=reuse)` would do with this database (which need not exist): which
+    tasks are searched, and which reuse whose programs; for `reuse="all"` that takes some seconds an
+    operator. Arguments are those of `tune`. With `profile`, how many programs
+    `tune(models, profile=True)` measures of each task. Raises InputError where `reuse` is neither
+    True nor one of its modes.
+    """
+    mode = _mode(reuse)
+    if mode is None and not profile:
+        raise InputError("a plan is one of reuse or of a profile: leave out reuse, or give profile")
+    chosen = as_target(target)
+    tasks, _ = merged(parts_of(as_tunables(models), chosen))
+    if profile:
+        return plan_profile(tasks, chosen, _all_rules(rules, chosen))
+    name = arguments.database(db)
+    recorded: Sequence[TuningTask] = ()
+    foreign: Sequence[TuningTask] = ()
+    if "://" in str(name) or Path(name).exists():
+        with Database.open(name, create=False, readonly=True) as database:
+            recorded, foreign = known_tasks(database, machine_of(chosen))
+    costs = COSTS[mode or RANKED]
+    return make_plan(tasks, chosen, recorded, foreign, _all_rules(rules, chosen), costs)
+
+
+def _all_rules(rules: Sequence[Rule], target: Target) -> Sequence[Rule] | None:
+    """A user's rules and the target's; None for those alone."""
+    return (*rules, *rules_of(target)) if rules else None
+
+
+def _register(
+    tuner: Tuner, models: Sequence[Task | Model], groups: Sequence[ObjectiveModel], is_remote: bool
+) -> None:
+    """Enter what is tuned, and where, in the database."""
+    tuner.register()
+    target = tuner.target
+    is_here = target == replace(host_target(), cores=target.cores)
+    if not is_remote and is_here and isinstance(target, CpuTarget):
+        keep_ceilings(tuner.database, tuner.machine, target)
+    for model, group in zip(models, groups, strict=True):
+        tuner.database.add_model(model_row(model, group, tuner.tasks))
+
+
+def _observer(callbacks: Sequence[Callback]) -> Callback:
+    """One callback for several; raises InputError."""
+    if not isinstance(callbacks, Sequence):
+        raise InputError(f"callbacks is a sequence of functions: callbacks=[{callbacks!r}]")
+    told = [arguments.function("a callback", c) for c in callbacks]
+
+    def observe(progress: Progress) -> None:
+        for callback in told:
+            callback(progress)
+
+    return observe
+
+
+def _budget(
+    trials: int | None, minutes: float | None, patience: int | None, is_bounded: bool
+) -> Budget:
+    """The budget from what a user gives; that of a run that `is_bounded` need not have a limit.
+    Raises InputError.
+    """
+    if minutes is None and trials is None and not is_bounded:
+        minutes = DEFAULT_MINUTES
+    return Budget(
+        trials=None if trials is None else arguments.count("trials", trials),
+        minutes=None if minutes is None else arguments.minutes(minutes),
+        patience=None if patience is None else arguments.count("patience", patience),
+    )
+
+
+def _scheduler(
+    kind: SchedulerMaker, groups: Sequence[ObjectiveModel], objective: Objective
+) -> Callable[[Sequence[TuningTask], Sequence[float], int], TaskScheduler]:
+    def make(tasks: Sequence[TuningTask], latencies: Sequence[float], seed: int) -> TaskScheduler:
+        return kind(infos_of(tasks, latencies), groups, objective, seed=seed)
+
+    return make

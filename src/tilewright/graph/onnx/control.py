@@ -1,0 +1,390 @@
+"""ONNX operators about other nodes.
+
+    If(true) {a} {b}        →  a
+    If(c) {a} {b}           →  a choice between two graphs; of one that cannot be taken, an error
+    Loop(3, true) {body}    →  body, body, body
+    Loop(n, c) {body}       →  a loop
+    Scan(x) {body}          →  a loop over rows of x; few of them: the body for each
+    Gradient(a){y}          →  the derivative of y by a, as nodes
+
+What is known now leaves nothing behind, except that a body runs more than a few times: then, as
+where a condition or a trip count depends on data, it becomes a graph of its own. A body whose
+shapes change from step to step can only be written out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, TypeAlias
+
+import numpy as np
+import onnx
+
+from tilewright.graph.builder import BodyBuilder
+from tilewright.graph.ir import Array, Branches, Loop, Node, Refusal, Value, live_nodes
+from tilewright.graph.onnx.gradient import gradients
+from tilewright.graph.onnx.ops.call import Known, Rejected
+from tilewright.graph.onnx.region import Region
+from tilewright.graph.passes.fold_constants import evaluate
+from tilewright.ground.errors import ExprError
+
+WRITTEN_OUT = 4
+"""Bodies that run no more often than this are written out, if their course is known."""
+
+ENDLESS = 2**31
+"""Trip counts from here on mean that the condition ends a loop."""
+
+MOST_ITERATIONS = 4096
+"""A longer loop would become a program that nobody wants to wait for."""
+
+LONGEST_COURSE = 1 << 14
+"""Steps that are followed to see where a condition ends a loop: a few seconds."""
+
+
+Branch: TypeAlias = tuple[BodyBuilder, list[Value]]
+"""A graph of its own, and its results."""
+
+
+def if_(region: Region, inputs: Sequence[Known]) -> Sequence[Known]:
+    """The branch that a constant condition chooses, or a choice between both."""
+    attributes, condition = region.attributes, _tensor(inputs[0])
+    names = ("then", "else")
+    if condition.constant is not None:
+        return region.run(attributes[f"{names[not condition.constant.item()]}_branch"], ())
+    found = [_branch(region, name, attributes[f"{name}_branch"]) for name in names]
+    taken = [b for b in found if not isinstance(b, str)]
+    if not taken:
+        raise Rejected(
+            f"{found[0]}; {found[1]}; where its condition ({condition}) is known at compile time, "
+            f"only one branch is compiled",
+            condition,
+        )
+    branches = [_refusal(region, b, taken[0][1]) if isinstance(b, str) else b for b in found]
+    bodies, results = zip(*branches, strict=True)
+    for a, b in zip(*results, strict=True):
+        if (a.shape, a.dtype) != (b.shape, b.dtype):
+            raise Rejected(f"its branches give {a} and {b}, which differ in type", condition)
+    around = tuple(dict.fromkeys(v for b in bodies for v in b.captured))
+    for body in bodies:
+        body.share(around)
+    then, otherwise = (b.finish(r) for b, r in branches)
+    return region.builder.control(Branches(then, otherwise), [condition, *around], region.name)
+
+
+def _branch(region: Region, name: str, graph: onnx.GraphProto) -> Branch | str:
+    """A branch, or why it cannot be taken."""
+    body, noted = BodyBuilder(f"{region.name}.{name}"), list[str]()
+    try:
+        with region.attempt(noted):
+            return body, [_tensor(v) for v in region.within(body, graph, ())]
+    except (Rejected, ExprError) as refusal:
+        reasons = [reason.removeprefix(f"{region.label}: ") for reason in noted]
+        return f"its {name} branch cannot be taken: {'; '.join(reasons) or refusal}"
+
+
+def _refusal(region: Region, reason: str, results: Sequence[Value]) -> Branch:
+    """In place of a branch whose results would be like `results`."""
+    region.note(f"{reason}; a run that takes it ends in an error")
+    body = BodyBuilder(f"{region.name}.refused")
+    why = Refusal(f"{region.label}: {reason}", tuple(results))
+    return body, list(body.control(why, (), body.name))
+
+
+def loop(region: Region, inputs: Sequence[Known]) -> Sequence[Known]:
+    """Few steps of a known course are written out; else it is a loop, if it can be one. What cannot
+    be one could still be written out if its course were known: the refusal says so.
+    """
+    course = [_tensor(v) for v in inputs[:2] if v is not None]
+    is_known = all(v.is_constant for v in course)
+    count = None if inputs[0] is None else _tensor(inputs[0]).constant
+    few = count is not None and count.item() <= WRITTEN_OUT
+    looped: Way = partial(_loop_node, region, inputs)
+    written: Way = partial(_loop_written_out, region, inputs)
+    ways = [looped] if not is_known else [written, looped] if few else [looped, written]
+    try:
+        return _first(region, *ways)
+    except Rejected as error:
+        if is_known:
+            raise
+        open_ = next(v for v in course if not v.is_constant)
+        raise Rejected(str(error), open_) from error
+
+
+Way: TypeAlias = Callable[[], Sequence[Known]]
+
+
+def _first(region: Region, *ways: Way) -> Sequence[Known]:
+    """The result of the first way that works; the last one's refusal counts."""
+    *others, last = ways
+    for way in others:
+        try:
+            with region.attempt():
+                return way()
+        except (Rejected, ExprError):
+            continue
+    return last()
+
+
+def _loop_node(region: Region, inputs: Sequence[Known]) -> Sequence[Known]:
+    """One body for all steps. The condition that a step begins with is true."""
+    onnx_body, start = region.attributes["body"], [_tensor(v) for v in inputs[2:]]
+    condition = region.constant(np.array(True)) if inputs[1] is None else _tensor(inputs[1])
+    trips = None if inputs[0] is None else _tensor(inputs[0])
+    body = BodyBuilder(f"{region.name}.step")
+    number, going = body.input("t", (), "int64"), body.input("going", (), "bool")
+    carried = [body.carry(v) for v in start]
+    given = [number, region.constant(np.array(True)), *carried]
+    after, *results = (_tensor(v) for v in region.within(body, onnx_body, given))
+    after = body.reshape(after, ())
+    _check_carried(start, results)
+    names = [*region.node.output] + [""] * (len(results) - len(region.node.output))
+    stacked = [v for v, name in zip(results, names, strict=True) if name][len(start) :]
+    count = None if trips is None or trips.constant is None else int(trips.constant.item())
+    count = None if count is not None and count >= ENDLESS else count
+    conditional = not all(v.constant is not None and v.constant.all() for v in (after, condition))
+    counted = trips is not None and trips.constant is None
+    begins = condition.constant is not None and bool(condition.constant.all())
+    steps = _steps(body, after, results, start) if conditional and begins and not counted else None
+    if steps is not None:
+        count, conditional = steps if count is None else min(steps, count), False
+    if not conditional:
+        body.inputs.remove(going)
+    if any(names[len(start) :]) and (count is None or conditional):
+        decisive = next((v for v in (trips, condition, after) if v and not v.is_constant), None)
+        raise Rejected(
+            "it stacks a row a step, but how many steps it takes depends on data, and so does the "
+            "shape of its result",
+            decisive,
+        )
+    if count == 0 and stacked:
+        raise Rejected("it never runs, so that its outputs have no shape")
+    if count is None and not counted and not conditional:
+        raise Rejected("nothing ends it")
+    flags = [region.builder.reshape(condition, ())] if conditional else []
+    what = Loop(
+        body.finish([*([after] if conditional else []), *results[: len(start)], *stacked]),
+        count,
+        len(start) + conditional,
+        0,
+        (False,) * len(stacked),
+        counted,
+        conditional,
+    )
+    first = [trips] if counted and trips is not None else []
+    made = list(
+        region.builder.control(what, [*first, *flags, *start, *body.captured], region.name)
+    )[conditional:]
+    rows = iter(made[len(start) :])
+    return [*made[: len(start)], *(next(rows) if n else None for n in names[len(start) :])]
+
+
+def _steps(
+    body: BodyBuilder, after: Value, results: Sequence[Value], start: Sequence[Value]
+) -> int | None:
+    """How many steps a loop takes whose condition `after` one follows from the number of the step
+    and from carried values that do, too, and begin with constants; None for any other, and for a
+    course that is longer than `LONGEST_COURSE`.
+    """
+    number, _, *carried = body.inputs
+    pairs = list(zip(carried, results, start, strict=False))
+    wanted = [after]
+    while True:
+        nodes = live_nodes(body.nodes, wanted)
+        read = {*wanted, *(v for node in nodes for v in node.inputs)}
+        followed = [p for p in pairs if p[0] in read]
+        missing = [result for _, result, _ in followed if result not in wanted]
+        if not missing:
+            break
+        wanted += missing
+    begin = {v: first.constant for v, _, first in followed if first.constant is not None}
+    follows = read.intersection(body.inputs) <= {number, *begin}
+    if not follows or len(begin) < len(followed) or any(node.control for node in nodes):
+        return None
+    known: dict[Value, Array] = dict(begin)
+    for step in range(1, LONGEST_COURSE + 1):
+        known[number] = np.asarray(step - 1, np.int64)
+        made = _evaluated(nodes, known)
+        if not made(after).all():
+            return step
+        known = {v: made(result) for v, result, _ in followed}
+    return None
+
+
+def _evaluated(nodes: Sequence[Node], known: Mapping[Value, Array]) -> Callable[[Value], Array]:
+    """What a value is, once `nodes` are evaluated in turn."""
+    found = dict(known)
+
+    def array(value: Value) -> Array:
+        return found[value] if value.constant is None else value.constant
+
+    for node in nodes:
+        given = tuple(replace(v, constant=array(v)) for v in node.inputs)
+        found[node.output] = evaluate(replace(node, inputs=given))
+    return array
+
+
+def _check_carried(start: Sequence[Value], results: Sequence[Value]) -> None:
+    for before, after in zip(start, results, strict=False):
+        if (before.shape, before.dtype) != (after.shape, after.dtype):
+            raise Rejected(f"a step turns {before} into {after}: its type must stay the same")
+
+
+def _loop_written_out(region: Region, inputs: Sequence[Known]) -> Sequence[Known]:
+    """The body as often as the trip count and the condition say, both known at import."""
+    body = region.attributes["body"]
+    trips = MOST_ITERATIONS + 1 if inputs[0] is None else int(_known(inputs[0], "trip count"))
+    going = True if inputs[1] is None else bool(_known(inputs[1], "condition"))
+    carried = list(inputs[2:])
+    stacked: list[list[Known]] = [[] for _ in range(len(body.output) - 1 - len(carried))]
+    number = 0
+    while going and number < trips:
+        if number == MOST_ITERATIONS:
+            raise Rejected(f"it has more than {MOST_ITERATIONS} iterations")
+        given = [region.constant(np.array(number, np.int64)), region.constant(np.array(True))]
+        condition, *results = region.run(body, [*given, *carried])
+        carried, parts = results[: len(carried)], results[len(carried) :]
+        for column, part in zip(stacked, parts, strict=True):
+            column.append(part)
+        number += 1
+        if number < trips or inputs[0] is None:
+            going = bool(_known(condition, "condition after an iteration"))
+    if any(not column for column in stacked):
+        raise Rejected("it never runs, so that its outputs have no shape")
+    return [*carried, *(_stacked(region, column, 0) for column in stacked)]
+
+
+def scan(region: Region, inputs: Sequence[Known]) -> Sequence[Known]:
+    """The body for every slice of the scanned inputs (opset 9 and newer)."""
+    attributes = region.attributes
+    if region.scope.opset < 9:
+        raise Rejected("that of opset 8, over batches, is not supported; export with a newer opset")
+    count = int(attributes["num_scan_inputs"])
+    outputs = len(attributes["body"].output) - len(inputs) + count
+
+    def per(what: str, number: int) -> list[int]:
+        return list(attributes.get(f"scan_{what}") or [0] * number)
+
+    scanned = [_tensor(v) for v in inputs[-count:]]
+    axes = zip(per("input_axes", count), scanned, strict=True)
+    found = _Scan(
+        region,
+        attributes["body"],
+        list(inputs[:-count]),
+        scanned,
+        [a % v.rank for a, v in axes],
+        per("input_directions", count),
+        per("output_axes", outputs),
+        per("output_directions", outputs),
+    )
+    ways = [found.looped] if found.length > WRITTEN_OUT else []
+    return _first(region, *ways, found.written_out)
+
+
+@dataclass(frozen=True)
+class _Scan:
+    """A `Scan` node: what is carried, and for each scanned input and each output that is made of
+    slices its dimension, and whether the last slice comes first.
+    """
+
+    region: Region
+    body: onnx.GraphProto
+    carried: Sequence[Known]
+    scanned: Sequence[Value]
+    axes: Sequence[int]
+    backwards: Sequence[int]
+    out_axes: Sequence[int]
+    out_backwards: Sequence[int]
+
+    @property
+    def length(self) -> int:
+        return self.scanned[0].shape[self.axes[0]]
+
+    def looped(self) -> Sequence[Known]:
+        """One body for all slices; the scanned dimension becomes the leading one."""
+        builder, start = self.region.builder, [_tensor(v) for v in self.carried]
+        pairs = zip(self.scanned, self.axes, strict=True)
+        arrays = [builder.transpose(v, _moved(v.rank, a, 0)) for v, a in pairs]
+        body = BodyBuilder(f"{self.region.name}.step")
+        body.input("t", (), "int64")
+        given = [*map(body.carry, start), *map(body.row, arrays)]
+        results = [_tensor(v) for v in self.region.within(body, self.body, given)]
+        _check_carried(start, results)
+        backwards = tuple(map(bool, (*self.backwards, *self.out_backwards)))
+        what = Loop(body.finish(results), self.length, len(start), len(arrays), backwards)
+        made = builder.control(what, [*start, *arrays, *body.captured], self.region.name)
+        rows = zip(made[len(start) :], self.out_axes, strict=True)
+        placed = [builder.transpose(v, _moved(v.rank, 0, a % v.rank)) for v, a in rows]
+        return [*made[: len(start)], *placed]
+
+    def written_out(self) -> Sequence[Known]:
+        """The body once for every slice."""
+        if self.length > MOST_ITERATIONS:
+            raise Rejected(f"it has more than {MOST_ITERATIONS} iterations")
+        carried = list(self.carried)
+        columns: list[list[Known]] = [[] for _ in self.out_axes]
+        for number in range(self.length):
+            rows = zip(self.scanned, self.axes, self.backwards, strict=True)
+            last = self.length - 1
+            parts = [
+                self.region.builder.take(v, last - number if b else number, a) for v, a, b in rows
+            ]
+            results = self.region.run(self.body, [*carried, *parts])
+            carried = list(results[: len(carried)])
+            for column, part in zip(columns, results[len(carried) :], strict=True):
+                column.append(part)
+        found = zip(columns, self.out_axes, self.out_backwards, strict=True)
+        return [*carried, *(_stacked(self.region, c[::-1] if b else c, a) for c, a, b in found)]
+
+
+def _moved(rank: int, source: int, target: int) -> list[int]:
+    """The permutation that makes dimension `source` dimension `target`."""
+    order = [d for d in range(rank) if d != source]
+    order.insert(target, source)
+    return order
+
+
+def gradient(region: Region, inputs: Sequence[Known]) -> Sequence[Known]:
+    """Derivatives of the value `y` of this graph by the values `xs`, at these very values."""
+    attributes = region.attributes
+    xs, zs = ([n.decode() for n in attributes.get(k) or ()] for k in ("xs", "zs"))
+    values = [_tensor(region.named(n)) for n in xs]
+    if list(inputs) != [*values, *(region.named(n) for n in zs)]:
+        raise Rejected("it asks for derivatives at other values than those that its y was made of")
+    if any(v.is_constant for v in values):
+        raise Rejected("it asks for derivatives by what is known: how y is made of it is not kept")
+    y = _tensor(region.named(attributes["y"].decode()))
+    return list(gradients(region.builder, y, values))
+
+
+def _known(value: Known, what: str) -> Any:
+    tensor = _tensor(value)
+    if tensor.constant is None:
+        raise Rejected(f"its {what} ({tensor}) must be known at compile time", tensor)
+    return tensor.constant.item()
+
+
+def _tensor(value: Known) -> Value:
+    if not isinstance(value, Value):
+        raise Rejected("an input of it is no tensor")
+    return value
+
+
+def _stacked(region: Region, parts: Sequence[Known], axis: int) -> Value:
+    """Equal shapes joined along a new dimension."""
+    tensors = [_tensor(p) for p in parts]
+    at = axis % (tensors[0].rank + 1)
+    known = [t.constant for t in tensors if t.constant is not None]
+    if len(known) == len(tensors):
+        return region.constant(np.stack(known, at))
+    return region.builder.stacked(tensors, at)
+
+
+CONTROL: dict[tuple[str, str], Callable[[Region, Sequence[Known]], Sequence[Known]]] = {
+    ("", "If"): if_,
+    ("", "Loop"): loop,
+    ("", "Scan"): scan,
+    ("ai.onnx.preview.training", "Gradient"): gradient,
+}
+"""By domain and type."""

@@ -1,0 +1,89 @@
+"""ONNX operator type → translator, onnxruntime's own too, and why others cannot be taken.
+
+Translators cover all opsets; each says where opsets differ. An operator in neither table is taken
+by its definition in ONNX (`onnx_functions`).
+"""
+
+from tilewright.graph.onnx.ops.call import Translator
+from tilewright.graph.onnx.ops.contraction import CONTRACTION
+from tilewright.graph.onnx.ops.elementwise import ELEMENTWISE
+from tilewright.graph.onnx.ops.indexing import INDEXING
+from tilewright.graph.onnx.ops.movement import MOVEMENT
+from tilewright.graph.onnx.ops.onnxruntime import FUSED
+from tilewright.graph.onnx.ops.quantised import QUANTISED
+from tilewright.graph.onnx.ops.recurrent import RECURRENT
+from tilewright.graph.onnx.ops.reduction import REDUCTION
+from tilewright.graph.onnx.ops.sampling import SAMPLING
+from tilewright.graph.onnx.ops.sequences import SEQUENCES
+from tilewright.graph.onnx.ops.signal import SIGNAL
+from tilewright.graph.onnx.ops.window import WINDOW
+
+TRANSLATORS: dict[str, Translator] = (
+    ELEMENTWISE | MOVEMENT | CONTRACTION | WINDOW | REDUCTION | INDEXING
+) | (SAMPLING | QUANTISED | RECURRENT | SIGNAL | SEQUENCES)
+
+ONNXRUNTIME = "com.microsoft"
+
+DOMAINS: dict[str, dict[str, Translator]] = {
+    "": TRANSLATORS,
+    "ai.onnx": TRANSLATORS,
+    ONNXRUNTIME: FUSED,
+}
+
+
+def translator_of(domain: str, op_type: str) -> Translator | None:
+    """How an operator is translated; None if it is not."""
+    return DOMAINS.get(domain, {}).get(op_type)
+
+
+SHAPE = "the shape of its result depends on data"
+RANDOM = "it is random"
+STRING = "strings are not supported"
+OPTIONAL = "optional values are not supported"
+STATIC = "both branches must give the same types, unless its condition is constant"
+ROWS = "arrays that it stacks need a number of steps that is known at import"
+
+UNSUPPORTED: dict[str, str] = {
+    **dict.fromkeys(("NonMaxSuppression", "NonZero", "Unique"), SHAPE),
+    **dict.fromkeys(("Bernoulli", "RandomNormal", "RandomUniform", "Multinomial"), RANDOM),
+    **dict.fromkeys(("RandomNormalLike", "RandomUniformLike"), RANDOM),
+    **dict.fromkeys(("RegexFullMatch", "StringConcat", "StringNormalizer", "StringSplit"), STRING),
+    **dict.fromkeys(("Optional", "OptionalGetElement", "OptionalHasElement"), OPTIONAL),
+    "BitCast": "the bits of a value are no part of the math",
+    "ImageDecoder": "it decodes compressed images",
+    "MaxRoiPool": "its bins are as large as data say",
+}
+"""Operators that are refused, with the reason."""
+
+LIMITS: dict[str, str] = {
+    "If": STATIC,
+    "Loop": ROWS,
+    **dict.fromkeys(("ConstantOfShape", "MelWeightMatrix"), "its inputs must be constant"),
+    **dict.fromkeys(("BatchNormalization", "Dropout"), "inference only"),
+    "Compress": "its condition must be constant",
+    "CumProd": "its axis must be constant; n² terms on GPUs",
+    "CumSum": "its axis must be constant; n² terms on GPUs",
+    "Det": "matrices of at most 5 rows",
+    "Range": "its step and the number of its elements must be constant",
+    "Resize": "scales, sizes and roi must be constant",
+    "RoiAlign": "sampling_ratio must be given",
+    "Slice": "the distance of its ends must be constant",
+    "TfIdfVectorizer": "pools of integers",
+    "TopK": "k must be constant; n² comparisons on GPUs",
+    "Upsample": "scales must be constant",
+}
+"""What of a supported operator is not taken, where that is not obvious: shapes, axes and the like
+must always be known at import."""
+
+MASKS = "no mask of four dimensions; no cache that is written in place"
+
+THEIR_LIMITS: dict[str, str] = {
+    "Attention": f"{MASKS}; no rotary positions",
+    "DynamicQuantizeLSTM": "its weights must be constant",
+    "GroupQueryAttention": "without keys and values of earlier calls",
+    "MultiHeadAttention": MASKS,
+    **dict.fromkeys(
+        ("SkipLayerNormalization", "SkipSimplifiedLayerNormalization"), "no mean, no variance"
+    ),
+}
+"""The same of onnxruntime's operators."""

@@ -1,0 +1,250 @@
+"""One ONNX node while it is translated, and how translators are called.
+
+    def leaky(call: Call, x: Value, *, alpha: float = 0.01) -> Value:
+        return call.emit("leaky_relu", x, alpha=alpha)
+
+    translate(leaky, call, inputs, attributes)  →  the node's outputs
+
+A translator takes the node's inputs by position and its attributes by keyword, with ONNX's
+defaults; what newer opsets give as an input and older ones as an attribute is one parameter. It
+emits graph operators and returns the node's outputs. The name of a library function stands for a
+translator that gives it the same inputs and attributes. What a translator cannot take it refuses
+with `call.reject(reason)`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from inspect import Parameter, signature
+from typing import Any, NoReturn, TypeAlias
+
+import numpy as np
+
+from tilewright.expr.dtypes import dtype
+from tilewright.graph.builder import GraphBuilder
+from tilewright.graph.ir import Array, Attribute, Value
+from tilewright.graph.linear import Linear, linear
+from tilewright.graph.onnx.limits import Allowance
+
+Items: TypeAlias = tuple[Value, ...]
+"""A sequence of tensors: what an input is whose parameter has this annotation."""
+
+Known: TypeAlias = Value | Items | None
+"""What a name of an ONNX graph stands for: a tensor, a sequence of tensors, or nothing."""
+
+Translator: TypeAlias = str | Callable[..., Value | Sequence[Known]]
+
+
+REUSED = "consumed_inputs"
+"""An attribute before opset 6: memory that an operator may write over, which is nothing to us."""
+
+Given: TypeAlias = Value | Sequence[float] | float | None
+"""An input, or the attribute that older opsets have in its place."""
+
+
+class Rejected(Exception):
+    """This node cannot be translated; the message says why.
+
+    `value` is the one that would have to be known at import.
+    """
+
+    def __init__(self, reason: str, value: Value | None = None) -> None:
+        super().__init__(reason)
+        self.value = value
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorCall:
+    """An ONNX node, and what translating it needs."""
+
+    op_type: str
+    name: str
+    opset: int
+    used_outputs: tuple[bool, ...]
+    builder: GraphBuilder
+    allowance: Allowance
+
+    def reject(self, reason: str) -> NoReturn:
+        """Give the node up for `reason`."""
+        raise Rejected(reason)
+
+    def constant(self, value: Given, what: str) -> Array | None:
+        """The values of an input, None when left out; it must be known at import."""
+        if not isinstance(value, Value):
+            return None if value is None else np.asarray(value)
+        if value.constant is None:
+            raise Rejected(f"its {what} ({value}) must be known at compile time", value)
+        return value.constant
+
+    def known(self, value: Given, what: str) -> Array:
+        """The values of an input that the node must have, known at import."""
+        array = self.constant(value, what)
+        if array is None:
+            self.reject(f"its {what} is missing")
+        return array
+
+    def number(self, value: Given, what: str, default: int) -> int:
+        """A whole number known at import; `default` when left out."""
+        array = self.constant(value, what)
+        return default if array is None else int(array.item())
+
+    def ints(self, value: Given, what: str) -> tuple[int, ...] | None:
+        """A vector of whole numbers known at import; None when left out."""
+        return None if value is None else self.known_ints(value, what)
+
+    def known_ints(self, value: Given, what: str) -> tuple[int, ...]:
+        """As `ints`, of a vector that the node must have."""
+        return tuple(int(v) for v in self.known(value, what).reshape(-1))
+
+    def numbers(self, value: Given, what: str) -> list[Linear]:
+        """A vector of whole numbers that the node must have, as far as each is known at import."""
+        if isinstance(value, Value) and not value.is_constant:
+            return [linear(self.builder, value, i) for i in range(value.elements)]
+        return [Linear(None, 0, n) for n in self.known_ints(value, what)]
+
+    def progression(self, start: Linear, count: int, step: int) -> Value:
+        """`start`, `start + step`, … [count], int64."""
+        steps = self.literal(np.arange(*self.table(count)) * step + start.offset)
+        if start.root is None:
+            return steps
+        value, i = start.root
+        flat = self.builder.reshape(value, (value.elements,))
+        first = self.cast(self.builder.cut(flat, 0, i, i + 1), "int64")
+        first = self.emit("multiply", first, self.literal(np.int64(start.factor)))
+        return self.emit("add", first, steps)
+
+    def empty(self, shape: Sequence[int], like: Value) -> Value:
+        """An array without elements, of the dtype of `like`."""
+        return self.literal(np.empty(tuple(shape)), like)
+
+    def table(self, *shape: int) -> tuple[int, ...]:
+        """`shape`, when there is memory for a constant of it with 8 bytes an element."""
+        refusal = self.allowance.refusal("a table that it needs", 8 * math.prod(shape))
+        if refusal:
+            self.reject(refusal)
+        return shape
+
+    def check_indices(self, indices: Value, extents: Sequence[int], what: Value) -> None:
+        """Refuse constant indices outside of `what`; the last dimension of `indices` is one for
+        each of `extents`, if these are several. Others are clamped, or ignored, when they run."""
+        array = indices.constant
+        if array is None or not array.size:
+            return
+        columns = array.reshape(-1, len(extents))
+        for column, extent in zip(columns.T, extents, strict=True):
+            for at in (int(column.min()), int(column.max())):
+                if not -extent <= at < extent:
+                    self.reject(f"index {at} is outside the {extent} elements there are of {what}")
+
+    def only_output(self, count: int = 1) -> None:
+        """Refuse the node when outputs after the first `count` are read by anyone."""
+        extra = [i for i, used in enumerate(self.used_outputs) if used and i >= count]
+        if extra:
+            self.reject(f"its output {extra[0]} is used, which is not supported")
+
+    def emit(self, op: str, *inputs: Value, **attributes: Attribute) -> Value:
+        """Append a graph operator, named after the ONNX node."""
+        return self.builder.emit(op, *inputs, name=self.name or op, **attributes)
+
+    def literal(self, array: Any, like: Value | None = None) -> Value:
+        """A constant, of the dtype of `like` when given."""
+        values = np.asarray(array) if like is None else np.asarray(array, numpy_dtype(like))
+        return self.builder.constant(f"{self.name or self.op_type}.c", values)
+
+    def cast(self, x: Value, kind: str) -> Value:
+        """`x` as `kind`."""
+        return x if x.dtype == kind else self.emit("cast_to", x, dtype=kind)
+
+    def cut(self, x: Value, axis: int, low: int, high: int) -> Value:
+        """`x[low:high]` along `axis`."""
+        return self.builder.cut(x, axis, low, high, self.name)
+
+    def joined(self, parts: Sequence[Value], axis: int) -> Value:
+        """`parts` one after the other along `axis`."""
+        return self.builder.joined(parts, axis, self.name)
+
+    def axis(self, axis: int, rank: int) -> int:
+        """A possibly negative axis as 0 <= axis < rank."""
+        if not -rank <= axis < rank:
+            self.reject(f"axis {axis} is outside the {rank} dimensions")
+        return axis % rank
+
+
+def translate(
+    translator: Translator,
+    call: OperatorCall,
+    inputs: Sequence[Known],
+    attributes: Mapping[str, Any],
+) -> Sequence[Known]:
+    """The outputs of a node. Raises Rejected for a missing input or attribute, and what
+    `translator` refuses.
+    """
+    given = {k: _readable(value) for k, value in attributes.items() if k != REUSED}
+    if isinstance(translator, str):
+        return [call.emit(translator, *_tensors(inputs), **given)]
+    positional: list[Any] = []
+    options: dict[str, Any] = {}
+    for parameter in list(signature(translator).parameters.values())[1:]:
+        match parameter.kind:
+            case Parameter.POSITIONAL_OR_KEYWORD:
+                position = len(positional)
+                value = inputs[position] if position < len(inputs) else None
+                if value is None and parameter.name in given:
+                    positional.append(given.pop(parameter.name))
+                else:
+                    positional.append(_checked(position, value, parameter))
+            case Parameter.VAR_POSITIONAL:
+                positional += _tensors(inputs)
+            case Parameter.KEYWORD_ONLY:
+                options[parameter.name] = _option(given.pop(parameter.name, None), parameter)
+            case Parameter.VAR_KEYWORD:
+                options |= given
+    results = translator(call, *positional, **options)
+    return [results] if isinstance(results, Value) else results
+
+
+def _tensors(inputs: Sequence[Known]) -> list[Value]:
+    """Inputs that must all be there."""
+    any_input = Parameter("inputs", Parameter.VAR_POSITIONAL)
+    found = [_checked(i, v, any_input) for i, v in enumerate(inputs)]
+    return [v for v in found if isinstance(v, Value)]
+
+
+def _checked(position: int, value: Known, parameter: Parameter) -> Known:
+    if parameter.annotation == "Items":
+        if not isinstance(value, tuple):
+            raise Rejected(f"input {position} is no sequence")
+    elif isinstance(value, tuple):
+        raise Rejected(f"input {position} is a sequence")
+    elif value is None and _is_needed(parameter):
+        raise Rejected(f"input {position} is missing")
+    return value
+
+
+def _is_needed(parameter: Parameter) -> bool:
+    """Whether an input may not be left out; one before others that may not has no default."""
+    return parameter.default is Parameter.empty and not str(parameter.annotation).endswith("None")
+
+
+def _option(value: Any, parameter: Parameter) -> Any:
+    """An attribute, of the type that its default has; ONNX writes flags as integers."""
+    default = parameter.default
+    if value is None:
+        if default is Parameter.empty:
+            raise Rejected(f"its attribute {parameter.name} is missing")
+        return default
+    return type(default)(value) if isinstance(default, (bool, int, float)) else value
+
+
+def _readable(value: Any) -> Any:
+    """Text where ONNX has bytes, tuples where it has lists."""
+    if isinstance(value, bytes):
+        return value.decode()
+    return tuple(map(_readable, value)) if isinstance(value, list) else value
+
+
+def numpy_dtype(value: Value) -> np.dtype[Any]:
+    """The NumPy dtype of `value`."""
+    return dtype(value.dtype).numpy

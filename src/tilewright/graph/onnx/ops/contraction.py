@@ -1,0 +1,182 @@
+"""ONNX convolutions and matrix products, written on channels-last operands.
+
+    Conv(x[n, c, h, w], w[o, c, kh, kw])  →  transpose(conv(transpose(x), w[kh, kw, c, o]))
+
+The transposes of activations cancel in the channels-last pass; those of weights are done here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+from tilewright.graph.ir import Attribute, Value
+from tilewright.graph.onnx.ops.call import OperatorCall, Translator
+
+Ints: TypeAlias = Sequence[int]
+
+
+def channels_last(call: OperatorCall, x: Value) -> Value:
+    """[n, c, *spatial] → [n, *spatial, c]."""
+    if x.rank < 3:
+        call.reject(f"its input {x} has no spatial dimension")
+    return call.builder.transpose(x, (0, *range(2, x.rank), 1))
+
+
+def channels_first(call: OperatorCall, x: Value) -> Value:
+    """[n, *spatial, c] → [n, c, *spatial]."""
+    return call.builder.transpose(x, (0, x.rank - 1, *range(1, x.rank - 1)))
+
+
+def on_image(
+    call: OperatorCall, op: str, x: Value, *operands: Value, **attributes: Attribute
+) -> Value:
+    """A channels-last operator on a channels-first image."""
+    return channels_first(call, call.emit(op, channels_last(call, x), *operands, **attributes))
+
+
+def sliding(
+    call: OperatorCall,
+    spatial: Ints,
+    kernel: Ints,
+    *,
+    auto_pad: str = "NOTSET",
+    strides: Ints | None = None,
+    pads: Ints | None = None,
+    dilations: Ints | None = None,
+) -> dict[str, Any]:
+    """How windows slide, from ONNX's attributes: the library's `Sliding`."""
+    ones = (1,) * len(spatial)
+    found = {"stride": strides or ones, "dilation": dilations or ones}
+    listed = pads if auto_pad == "NOTSET" and pads else (0,) * (2 * len(spatial))
+    padding = tuple(zip(listed[: len(spatial)], listed[len(spatial) :], strict=True))
+    if auto_pad not in ("NOTSET", "VALID"):
+        rows = zip(spatial, kernel, found["stride"], found["dilation"], strict=True)
+        padding = tuple(
+            _shared(call, auto_pad, max(0, (-(-n // s) - 1) * s + (k - 1) * d + 1 - n))
+            for n, k, s, d in rows
+        )
+    return {**found, "padding": padding}
+
+
+def _shared(call: OperatorCall, auto_pad: str, total: int) -> tuple[int, int]:
+    """What of `total` comes before and after; an odd one is larger by one after in SAME_UPPER."""
+    if auto_pad not in ("SAME_UPPER", "SAME_LOWER", "NOTSET", "VALID"):
+        call.reject(f"auto_pad {auto_pad!r} is not known")
+    less, more = total // 2, total - total // 2
+    return (less, more) if auto_pad == "SAME_UPPER" else (more, less)
+
+
+def conv(
+    call: OperatorCall,
+    x: Value,
+    w: Value,
+    bias: Value | None = None,
+    *,
+    group: int = 1,
+    kernel_shape: Ints | None = None,
+    **window: Any,
+) -> Value:
+    """`x` with weights `w`, both channels-first."""
+    if kernel_shape and tuple(kernel_shape) != w.shape[2:]:
+        call.reject(f"its kernel_shape {kernel_shape} is not that of its weights {w}")
+    nhwc = channels_last(call, x)
+    options = sliding(call, x.shape[2:], w.shape[2:], **window)
+    kernel = call.builder.transpose(w, (*range(2, w.rank), 1, 0))
+    if group > 1 and group == x.shape[1] and w.shape[1] == 1:
+        kernel = call.builder.reshape(kernel, (*w.shape[2:], group, w.shape[0] // group))
+        y = call.emit("depthwise_conv", nhwc, kernel, **options)
+    else:
+        y = call.emit("conv", nhwc, kernel, **options, groups=group)
+    return channels_first(call, _with_bias(call, y, bias))
+
+
+def _with_bias(call: OperatorCall, y: Value, bias: Value | None) -> Value:
+    return y if bias is None else call.builder.emit("add", y, bias, name=f"{call.name}.bias")
+
+
+def conv_transpose(
+    call: OperatorCall,
+    x: Value,
+    w: Value,
+    bias: Value | None = None,
+    *,
+    group: int = 1,
+    kernel_shape: Ints | None = None,
+    auto_pad: str = "NOTSET",
+    output_padding: Ints | None = None,
+    output_shape: Ints | None = None,
+    **window: Any,
+) -> Value:
+    """Pads are explicit, or follow from the `output_shape` (in · stride for SAME)."""
+    spatial, kernel = x.shape[2:], w.shape[2:]
+    options = sliding(call, spatial, kernel, **window)
+    extra = tuple(output_padding or (0,) * len(spatial))
+    wanted = output_shape
+    if wanted is None and auto_pad not in ("NOTSET", "VALID"):
+        wanted = [n * s for n, s in zip(spatial, options["stride"], strict=True)]
+    if wanted is not None:
+        rows = zip(spatial, kernel, options["stride"], options["dilation"], extra, strict=True)
+        reached = [(n - 1) * s + (k - 1) * d + 1 + e for n, k, s, d, e in rows]
+        totals = [whole - out for whole, out in zip(reached, wanted, strict=True)]
+        extra = tuple(e + max(0, -t) for e, t in zip(extra, totals, strict=True))
+        options["padding"] = tuple(_shared(call, auto_pad, max(0, t)) for t in totals)
+    elif auto_pad == "VALID":
+        options["padding"] = ((0, 0),) * len(spatial)
+    y = call.emit(
+        "conv_transpose",
+        channels_last(call, x),
+        call.builder.transpose(w, (*range(2, w.rank), 0, 1)),
+        **options,
+        output_padding=extra,
+        groups=group,
+    )
+    return channels_first(call, _with_bias(call, y, bias))
+
+
+def matmul(call: OperatorCall, a: Value, b: Value) -> Value:
+    """NumPy's rules: a vector operand is a matrix of one row or column."""
+    left = call.builder.reshape(a, (1, *a.shape)) if a.rank == 1 else a
+    right = call.builder.reshape(b, (*b.shape, 1)) if b.rank == 1 else b
+    y = call.emit("matmul", left, right)
+    shape = list(y.shape)
+    if b.rank == 1:
+        shape.pop()
+    if a.rank == 1:
+        shape.pop(-1 if b.rank == 1 else -2)
+    return call.builder.reshape(y, shape)
+
+
+def gemm(
+    call: OperatorCall,
+    a: Value,
+    b: Value,
+    c: Value | None = None,
+    *,
+    alpha: float = 1.0,
+    beta: float = 1.0,
+    transA: bool = False,
+    transB: bool = False,
+) -> Value:
+    """alpha · a' b' + beta · c."""
+    a = call.builder.transpose(a, (1, 0)) if transA else a
+    b = call.builder.transpose(b, (1, 0)) if transB else b
+    y = _scaled(call, call.emit("matmul", a, b), alpha)
+    return y if c is None else _with_bias(call, y, _scaled(call, c, beta))
+
+
+def _scaled(call: OperatorCall, x: Value, factor: float) -> Value:
+    if factor == 1.0:
+        return x
+    if x.constant is not None:
+        return call.literal(x.constant * factor, x)
+    return call.emit("multiply", x, call.literal(factor, x))
+
+
+CONTRACTION: dict[str, Translator] = {
+    "Conv": conv,
+    "ConvTranspose": conv_transpose,
+    "Einsum": "einsum",
+    "Gemm": gemm,
+    "MatMul": matmul,
+}

@@ -1,0 +1,238 @@
+"""ONNX operators that gather, scatter, sort and count along an axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from math import prod
+
+import numpy as np
+import onnx
+
+from tilewright.graph.ir import Value
+from tilewright.graph.onnx.ops.call import Given, OperatorCall, Translator, numpy_dtype
+
+
+def gather_nd(call: OperatorCall, x: Value, indices: Value, *, batch_dims: int = 0) -> Value:
+    call.check_indices(indices, x.shape[batch_dims : batch_dims + indices.shape[-1]], x)
+    return call.emit("gather_nd", x, indices, batch_dims=batch_dims)
+
+
+def scatter_elements(
+    call: OperatorCall,
+    x: Value,
+    indices: Value,
+    updates: Value,
+    *,
+    axis: int = 0,
+    reduction: str = "none",
+) -> Value:
+    axis = call.axis(axis, x.rank)
+    call.check_indices(indices, (x.shape[axis],), x)
+    return call.emit("scatter_elements", x, indices, updates, axis=axis, reduction=reduction)
+
+
+def scatter_nd(
+    call: OperatorCall, x: Value, indices: Value, updates: Value, *, reduction: str = "none"
+) -> Value:
+    """Indices [*q, depth] and updates [*q, *rest] become [n, depth] and [n, *rest]."""
+    *outer, depth = indices.shape
+    call.check_indices(indices, x.shape[:depth], x)
+    at = call.builder.reshape(indices, (prod(outer), depth))
+    rows = call.builder.reshape(updates, (prod(outer), *x.shape[depth:]))
+    return call.emit("scatter_nd", x, at, rows, reduction=reduction)
+
+
+def tensor_scatter(
+    call: OperatorCall,
+    x: Value,
+    update: Value,
+    places: Value | None = None,
+    *,
+    axis: int = -2,
+    mode: str = "linear",
+) -> Value:
+    """Writes into a cache at a place given for each batch; the beginning when none is given."""
+    starts = places or call.literal(np.zeros(x.shape[0], np.int64))
+    axis = call.axis(axis, x.rank)
+    if starts.constant is not None and starts.elements and mode != "circular":
+        low, high = int(starts.constant.min()), int(starts.constant.max())
+        if low < 0 or high + update.shape[axis] > x.shape[axis]:
+            call.reject(f"it writes {update} at {low} to {high}, outside of {x}")
+    return call.emit("write_slice", x, update, starts, axis=axis, circular=mode == "circular")
+
+
+def one_hot(
+    call: OperatorCall, indices: Value, depth: Value, values: Value, *, axis: int = -1
+) -> Value:
+    """Indices against 0 .. depth - 1 along a new axis; negative ones count from the end."""
+    count = int(call.known(depth, "depth").item())
+    axis = call.axis(axis, indices.rank + 1)
+    indices = call.cast(indices, "int64")
+    low = call.emit("less", indices, call.literal(np.int64(0)))
+    wrapped = call.emit("add", indices, call.literal(np.int64(count)))
+    index = call.emit("where", low, wrapped, indices)
+    column = call.builder.reshape(index, (*index.shape[:axis], 1, *index.shape[axis:]))
+    steps = np.arange(*call.table(count)).reshape((count,) + (1,) * (index.rank - axis))
+    hot = call.emit("equal", column, call.literal(steps))
+    off, on = (call.builder.reshape(call.cut(values, 0, i, i + 1), ()) for i in (0, 1))
+    return call.emit("where", hot, on, off)
+
+
+def hardmax(call: OperatorCall, x: Value, *, axis: int | None = None) -> Value:
+    """1 at the first maximum along `axis`, 0 elsewhere; before opset 13 from `axis` on."""
+    older = call.opset < 13
+    axis = call.axis((1 if older else -1) if axis is None else axis, x.rank)
+    flat = x
+    if older:
+        flat = call.builder.reshape(x, (prod(x.shape[:axis]), prod(x.shape[axis:])))
+        axis = 1
+    top = call.emit("argmax", flat, axis=axis, keepdims=True, select_last=False)
+    steps = np.arange(*call.table(flat.shape[axis])).reshape((-1,) + (1,) * (flat.rank - axis - 1))
+    hot = call.emit("equal", top, call.literal(steps))
+    return call.builder.reshape(call.cast(hot, x.dtype), x.shape)
+
+
+def top_k(
+    call: OperatorCall, x: Value, k: Given, *, axis: int = -1, largest: bool = True
+) -> Sequence[Value]:
+    """Values and int64 indices, in order (also where `sorted` is 0)."""
+    count = int(call.known(k, "k").item())
+    axis = call.axis(axis, x.rank)
+    if not count:
+        shape = (*x.shape[:axis], 0, *x.shape[axis + 1 :])
+        return call.empty(shape, x), call.literal(np.empty(shape, np.int64))
+    indices = call.emit("top_indices", x, k=count, axis=axis, largest=largest)
+    return call.emit("gather_elements", x, indices, axis=axis), indices
+
+
+def trilu(call: OperatorCall, x: Value, k: Value | None = None, *, upper: bool = True) -> Value:
+    if k is None or k.is_constant:
+        return call.emit("triangle", x, offset=call.number(k, "k", 0), upper=upper)
+    rows, columns = call.table(*x.shape[-2:])
+    ahead = call.literal(np.arange(columns) - np.arange(rows)[:, None], k)
+    kept = call.emit("greater_equal" if upper else "less_equal", ahead, call.builder.reshape(k, ()))
+    return call.emit("where", kept, x, call.literal(0, x))
+
+
+def cumulative(product: bool) -> Translator:
+    def translate(
+        call: OperatorCall, x: Value, axis: Value, *, exclusive: bool = False, reverse: bool = False
+    ) -> Value:
+        at = call.axis(int(call.known(axis, "axis").item()), x.rank)
+        options = {"product": product, "exclusive": exclusive, "reverse": reverse}
+        return call.emit("cumulative", x, axis=at, **options)
+
+    return translate
+
+
+def reverse_sequence(
+    call: OperatorCall, x: Value, lengths: Value, *, batch_axis: int = 1, time_axis: int = 0
+) -> Value:
+    known, longest = lengths.constant, x.shape[time_axis]
+    if known is not None and not ((known >= 0) & (known <= longest)).all():
+        call.reject(f"its lengths {known} are not within the {longest} elements of {x}")
+    return call.emit("reverse_sequence", x, lengths, batch_axis=batch_axis, time_axis=time_axis)
+
+
+def compress(call: OperatorCall, x: Value, condition: Value, *, axis: int | None = None) -> Value:
+    """The elements (or slices along `axis`) where a condition holds that is known at import."""
+    chosen = call.literal(np.flatnonzero(call.known(condition, "condition")))
+    if axis is None:
+        x = call.builder.reshape(x, (x.elements,))
+    axis = call.axis(axis or 0, x.rank)
+    call.check_indices(chosen, (x.shape[axis],), x)
+    if not chosen.elements:
+        return call.empty((*x.shape[:axis], 0, *x.shape[axis + 1 :]), x)
+    return call.emit("gather", x, chosen, axis=axis)
+
+
+def eye_like(call: OperatorCall, x: Value, *, dtype: int | None = None, k: int = 0) -> Value:
+    kind = numpy_dtype(x) if dtype is None else onnx.helper.tensor_dtype_to_np_dtype(dtype)
+    if x.rank != 2:
+        call.reject(f"its input {x} is no matrix")
+    rows, columns = call.table(*x.shape)
+    return call.literal(np.eye(rows, columns, k=k, dtype=kind))
+
+
+def tf_idf(
+    call: OperatorCall,
+    x: Value,
+    *,
+    mode: str,
+    min_gram_length: int,
+    max_gram_length: int,
+    max_skip_count: int,
+    ngram_counts: Sequence[int],
+    ngram_indexes: Sequence[int],
+    pool_int64s: Sequence[int] = (),
+    weights: Sequence[float] = (),
+) -> Value:
+    """Counts of the n-grams of a pool of integers; every gram has a column of the result."""
+    pool = pool_int64s
+    if not pool:
+        call.reject("a pool of strings is not supported")
+    rows = call.builder.reshape(x, (1, x.elements)) if x.rank < 2 else x
+    parts, number, columns = [], 0, list(ngram_indexes)
+    used: list[int] = []
+    for n, (low, high) in enumerate(pairwise([*ngram_counts, len(pool)]), start=1):
+        grams = np.array(pool[low:high], np.int64).reshape(-1, n)
+        mine, number = columns[number : number + len(grams)], number + len(grams)
+        if min_gram_length <= n <= max_gram_length and len(grams):
+            table = call.literal(grams)
+            parts.append(call.emit("count_grams", rows, table, skips=max_skip_count))
+            used += mine
+    if not parts or min(columns) < 0:
+        call.reject("no gram of its pool has the lengths asked for, and a column of the result")
+    width = max(columns) + 1
+    place = np.zeros(call.table(len(used), width), np.float32)
+    place[np.arange(len(used)), used] = 1
+    y = call.emit("matmul", call.joined(parts, 1), call.literal(place))
+    if mode == "IDF":
+        y = call.emit("minimum", y, call.literal(np.float32(1)))
+    if mode != "TF" and weights:
+        scale = np.zeros(width, np.float32)
+        scale[columns] = np.array(weights, np.float32)
+        y = call.emit("multiply", y, call.literal(scale))
+    return call.builder.reshape(y, (*x.shape[:-1], width))
+
+
+def range_(call: OperatorCall, start: Value, limit: Value, delta: Value) -> Value:
+    """Integers as many as are known, though the first may not be."""
+    count = None
+    if numpy_dtype(start).kind in "iu" and delta.constant is not None:
+        (first,), (end,) = call.numbers(start, "start"), call.numbers(limit, "limit")
+        step = int(delta.constant.item())
+        count = first.steps_to(end, step)
+    if not count:
+        return known_only(call, start, limit, delta)
+    return call.cast(call.progression(first, count, step), start.dtype)
+
+
+def known_only(call: OperatorCall, *inputs: Value) -> Value:
+    """Operators whose inputs decide the shape of the result: they are evaluated at import."""
+    values = [call.constant(v, f"input {i}") for i, v in enumerate(inputs)]
+    call.reject(f"it could not be evaluated on {values}")
+
+
+INDEXING: dict[str, Translator] = {
+    "Compress": compress,
+    "ConstantOfShape": known_only,
+    "CumProd": cumulative(product=True),
+    "CumSum": cumulative(product=False),
+    "Det": "determinant",
+    "EyeLike": eye_like,
+    "GatherND": gather_nd,
+    "Hardmax": hardmax,
+    "MelWeightMatrix": known_only,
+    "OneHot": one_hot,
+    "Range": range_,
+    "ReverseSequence": reverse_sequence,
+    "Scatter": scatter_elements,
+    "ScatterElements": scatter_elements,
+    "ScatterND": scatter_nd,
+    "TensorScatter": tensor_scatter,
+    "TfIdfVectorizer": tf_idf,
+    "TopK": top_k,
+    "Trilu": trilu,
+}

@@ -1,0 +1,188 @@
+"""ONNX's quantised operators: integers in, exact int32 sums, one rounding at the end.
+
+QuantizeLinear(x, s, z)         →  cast(clip(round(x / s) + z))
+MatMulInteger(a, b, za, zb)     →  matmul(int32(a) - za, int32(b) - zb)
+QLinearMatMul(..)               →  quantise(float(MatMulInteger(..)) · sa · sb / sy)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnx
+
+from tilewright.expr.dtypes import DTYPES, dtype
+from tilewright.graph.ir import Value
+from tilewright.graph.onnx.ops.call import OperatorCall, Translator
+from tilewright.graph.onnx.ops.contraction import conv, matmul
+from tilewright.ground.errors import ExprError
+
+
+def spread(call: OperatorCall, value: Value, x: Value, axis: int, block: int) -> Value:
+    """A scale or zero point that meets `x`: one value, one along `axis`, or one a block."""
+    if value.rank == 0 or value.elements == 1:
+        return call.builder.reshape(value, ())
+    axis = axis % x.rank if -x.rank <= axis < x.rank else 0
+    if value.rank == 1 and x.rank > 1:
+        shape = [1] * x.rank
+        shape[axis] = value.elements
+        value = call.builder.reshape(value, shape)
+    if value.shape[axis] in (1, x.shape[axis]) or not block:
+        return value
+    rows = np.arange(x.shape[axis]) // block
+    return call.emit("gather", value, call.literal(rows), axis=axis)
+
+
+def rounded(call: OperatorCall, x: Value, zero: Value | None, kind: str) -> Value:
+    """`x` to the nearest integer, plus the zero point, within the range of `kind`."""
+    y = call.emit("round_half_even", x)
+    if zero is not None:
+        y = call.emit("add", y, call.cast(zero, y.dtype))
+    limits = np.iinfo(kind)
+    y = call.emit("clip", y, low=float(limits.min), high=float(limits.max))
+    return call.cast(y, kind)
+
+
+def _integer(call: OperatorCall, number: int) -> str:
+    """The name of an ONNX integer type that we have."""
+    try:
+        name = dtype(onnx.helper.tensor_dtype_to_np_dtype(number)).name
+    except ExprError:
+        name = onnx.TensorProto.DataType.Name(number)
+    if name not in DTYPES or DTYPES[name].kind not in ("int", "uint"):
+        call.reject(f"quantisation to {name} is not supported")
+    return name
+
+
+def quantize(
+    call: OperatorCall,
+    x: Value,
+    scale: Value,
+    zero: Value | None = None,
+    *,
+    axis: int = 1,
+    block_size: int = 0,
+    output_dtype: int = 0,
+) -> Value:
+    kind = "uint8" if zero is None else zero.dtype
+    if output_dtype:
+        kind = _integer(call, output_dtype)
+    if DTYPES[kind].kind not in ("int", "uint"):
+        call.reject(f"quantisation to {kind} is not supported")
+    # float16 and integers are divided in float32, where every quantised value is exact.
+    wide = "float64" if "float64" in (x.dtype, scale.dtype) else "float32"
+    x, scale = call.cast(x, wide), call.cast(scale, wide)
+    quotient = call.emit("divide", x, spread(call, scale, x, axis, block_size))
+    zeros = None if zero is None else spread(call, zero, x, axis, block_size)
+    return rounded(call, quotient, zeros, kind)
+
+
+def dequantize(
+    call: OperatorCall,
+    x: Value,
+    scale: Value,
+    zero: Value | None = None,
+    *,
+    axis: int = 1,
+    block_size: int = 0,
+    output_dtype: int = 0,
+) -> Value:
+    result = scale.dtype
+    if output_dtype:
+        result = dtype(onnx.helper.tensor_dtype_to_np_dtype(output_dtype)).name
+    y = shifted(call, x, None if zero is None else spread(call, zero, x, axis, block_size))
+    wide = "float64" if "float64" in (scale.dtype, result) else "float32"
+    scale = spread(call, call.cast(scale, wide), x, axis, block_size)
+    return call.cast(call.emit("multiply", call.cast(y, wide), scale), result)
+
+
+def shifted(call: OperatorCall, x: Value, zero: Value | None) -> Value:
+    """`x` minus its zero point, in int32."""
+    y = call.cast(x, "int32")
+    if zero is None or (zero.constant is not None and not zero.constant.any()):
+        return y
+    return call.emit("subtract", y, call.cast(zero, "int32"))
+
+
+def _along(call: OperatorCall, value: Value | None, after: int) -> Value | None:
+    """A zero point or scale: one value, or one an index of a dimension with `after` behind it."""
+    if value is None or (value.elements > 1 and (value.rank != 1 or not after)):
+        return value
+    shape = (value.elements, *(1,) * after) if value.elements > 1 else ()
+    return call.builder.reshape(value, shape)
+
+
+def matmul_integer(
+    call: OperatorCall, a: Value, b: Value, za: Value | None = None, zb: Value | None = None
+) -> Value:
+    left = shifted(call, a, _along(call, za, 1))
+    return matmul(call, left, shifted(call, b, _along(call, zb, 0)))
+
+
+def conv_integer(
+    call: OperatorCall,
+    x: Value,
+    w: Value,
+    zx: Value | None = None,
+    zw: Value | None = None,
+    **window: Any,
+) -> Value:
+    """Padding stands for zero, that is for the zero point of the input."""
+    centred = shifted(call, x, _along(call, zx, 0))
+    return conv(call, centred, shifted(call, w, _along(call, zw, w.rank - 1)), **window)
+
+
+def _requantised(call: OperatorCall, sums: Value, scales: Value, y: Value, zero: Value) -> Value:
+    """int32 sums in units of `scales`, quantised by the scale `y`."""
+    ratio = call.cast(call.emit("divide", scales, _along(call, y, 0) or y), "float32")
+    real = call.emit("multiply", call.cast(sums, "float32"), ratio)
+    return rounded(call, real, _along(call, zero, 0), zero.dtype)
+
+
+def qlinear_matmul(
+    call: OperatorCall,
+    a: Value,
+    sa: Value,
+    za: Value,
+    b: Value,
+    sb: Value,
+    zb: Value,
+    sy: Value,
+    zy: Value,
+) -> Value:
+    sums = matmul_integer(call, a, b, za, zb)
+    rows, columns = _along(call, sa, 1), _along(call, sb, 0)
+    assert rows is not None and columns is not None, "both scales are there"
+    return _requantised(call, sums, call.emit("multiply", rows, columns), sy, zy)
+
+
+def qlinear_conv(
+    call: OperatorCall,
+    x: Value,
+    sx: Value,
+    zx: Value,
+    w: Value,
+    sw: Value,
+    zw: Value,
+    sy: Value,
+    zy: Value,
+    bias: Value | None = None,
+    **window: Any,
+) -> Value:
+    centred = shifted(call, x, _along(call, zx, 0))
+    weights = shifted(call, w, _along(call, zw, w.rank - 1))
+    sums = conv(call, centred, weights, bias, **window)
+    scale = _along(call, call.emit("multiply", sx, sw), x.rank - 2)
+    assert scale is not None, "both scales are there"
+    return _requantised(call, sums, scale, sy, zy)
+
+
+QUANTISED: dict[str, Translator] = {
+    "ConvInteger": conv_integer,
+    "DequantizeLinear": dequantize,
+    "MatMulInteger": matmul_integer,
+    "QLinearConv": qlinear_conv,
+    "QLinearMatMul": qlinear_matmul,
+    "QuantizeLinear": quantize,
+}

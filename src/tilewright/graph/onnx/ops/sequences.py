@@ -1,0 +1,102 @@
+"""ONNX's sequences of tensors: their lengths and positions are known, so they exist at import only.
+
+SequenceAt(SequenceInsert(SequenceConstruct(a, b), c, 1), 1)  →  c
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from tilewright.graph.ir import Value
+from tilewright.graph.onnx.ops.call import Items, Known, OperatorCall, Translator
+
+MOST_PARTS = 1 << 14  # of one tensor: a sequence exists at import only
+
+
+def construct(call: OperatorCall, *items: Value) -> Sequence[Known]:
+    return [items]
+
+
+def empty(call: OperatorCall) -> Sequence[Known]:
+    return [()]
+
+
+def _position(call: OperatorCall, at: Value | None, length: int, default: int) -> int:
+    place = call.number(at, "position", default)
+    if not -length <= place <= length:
+        call.reject(f"position {place} of a sequence of {length}")
+    return place if place >= 0 else place + length
+
+
+def insert(
+    call: OperatorCall, items: Items, value: Value, at: Value | None = None
+) -> Sequence[Known]:
+    place = _position(call, at, len(items), len(items))
+    return [(*items[:place], value, *items[place:])]
+
+
+def erase(call: OperatorCall, items: Items, at: Value | None = None) -> Sequence[Known]:
+    place = _position(call, at, len(items), len(items) - 1)
+    return [(*items[:place], *items[place + 1 :])]
+
+
+def item(call: OperatorCall, items: Items, at: Value) -> Value:
+    """Of equal types it may be chosen when it runs."""
+    if not at.is_constant and len({(v.shape, v.dtype) for v in items}) == 1:
+        whole = call.builder.stacked(items, 0)
+        return call.emit("gather", whole, call.builder.reshape(at, ()), axis=0)
+    place = _position(call, at, len(items), 0)
+    if place == len(items):
+        call.reject(f"position {place} of a sequence of {len(items)}")
+    return items[place]
+
+
+def length(call: OperatorCall, items: Items) -> Value:
+    return call.literal(np.int64(len(items)))
+
+
+def concat(call: OperatorCall, items: Items, *, axis: int, new_axis: bool = False) -> Value:
+    """Joined along a dimension, or along a new one."""
+    if not items:
+        call.reject("the sequence is empty")
+    axis = call.axis(axis, items[0].rank + new_axis)
+    return call.builder.stacked(items, axis, call.name) if new_axis else call.joined(items, axis)
+
+
+def split(
+    call: OperatorCall,
+    x: Value,
+    given: Value | None = None,
+    *,
+    axis: int = 0,
+    keepdims: bool = True,
+) -> Sequence[Known]:
+    """Parts of given sizes, or single slices, which may lose their dimension."""
+    axis = call.axis(axis, x.rank)
+    sizes, extent = call.constant(given, "split"), x.shape[axis]
+    if sizes is None or sizes.ndim == 0:
+        size = 1 if sizes is None else int(sizes)
+        if size < 1 or extent > MOST_PARTS * size:
+            call.reject(f"parts of size {size} of {extent} elements: {MOST_PARTS} at most are made")
+        sizes = np.array([min(size, extent - low) for low in range(0, extent, size)], np.int64)
+    ends = np.cumsum(sizes).tolist()
+    parts = [call.cut(x, axis, low, high) for low, high in pairwise([0, *ends])]
+    if given is None and not keepdims:
+        shape = (*x.shape[:axis], *x.shape[axis + 1 :])
+        parts = [call.builder.reshape(p, shape) for p in parts]
+    return [tuple(parts)]
+
+
+SEQUENCES: dict[str, Translator] = {
+    "ConcatFromSequence": concat,
+    "SequenceAt": item,
+    "SequenceConstruct": construct,
+    "SequenceEmpty": empty,
+    "SequenceErase": erase,
+    "SequenceInsert": insert,
+    "SequenceLength": length,
+    "SplitToSequence": split,
+}

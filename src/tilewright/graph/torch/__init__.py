@@ -1,0 +1,1 @@
+"""PyTorch modules as graphs: exported to ONNX, then read as ONNX files are."""

@@ -1,0 +1,1 @@
+"""What only nests of GPUs have: workers, barriers, shared memory, task mappings."""

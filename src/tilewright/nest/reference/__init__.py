@@ -1,0 +1,1 @@
+"""The interpreter: what a nest means, with races, bounds and phases checked."""

@@ -1,0 +1,1 @@
+"""The learned cost model: its forest, what it is trained on."""

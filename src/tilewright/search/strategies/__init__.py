@@ -1,0 +1,1 @@
+"""Search strategies: what proposes programs, and what they remember."""
