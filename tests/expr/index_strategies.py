@@ -49,6 +49,22 @@ def indices(draw: st.DrawFn, depth: int = 4) -> Expr:
 
 
 @st.composite
+def movements(draw: st.DrawFn, depth: int = 3) -> Expr:
+    """An index as stages have them: sums of loops, multiples and quotients by what is positive."""
+    op = draw(st.sampled_from(("add", "sub", "mul", "floordiv", "mod", "select"))) if depth else ""
+    positive = st.sampled_from([as_expr(2), as_expr(3), as_expr(8), T, T * 2])
+    if not op:
+        return draw(st.sampled_from([*map(Var, LOOPS), T, as_expr(1), as_expr(-2)]))
+    x = draw(movements(depth - 1))
+    if op in ("mul", "floordiv", "mod"):
+        return binary(op, x, draw(positive))
+    y = draw(movements(depth - 1))
+    if op == "select":
+        return select(Var(draw(st.sampled_from((*LOOPS, "T")))) < 2, x, y)
+    return binary(op, x, y)
+
+
+@st.composite
 def conditions(draw: st.DrawFn, depth: int = 3) -> Expr:
     """A bool expression over comparisons of `indices`."""
     op = draw(st.sampled_from(("compare", "compare", "and", "or", "not"))) if depth else "compare"
