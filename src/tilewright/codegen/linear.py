@@ -15,8 +15,9 @@ from math import gcd
 from typing import TypeAlias
 
 from tilewright.expr.dtypes import BOOL, INT64
-from tilewright.expr.index.intervals import Interval, may_wrap
+from tilewright.expr.index.intervals import AT_LEAST_ZERO, Interval, may_wrap
 from tilewright.expr.nodes import (
+    COMPARISONS,
     Binary,
     Call,
     Const,
@@ -173,21 +174,19 @@ class Linearizer:
         self.condition = PerNode(self._condition)
         self.of = PerNode(self._of)
 
+    def difference(self, e: Expr) -> Linear | None:
+        """`a - b` of a comparison of integers that do not wrap; None for other conditions."""
+        match e:
+            case Binary(op, a, b) if op in COMPARISONS and a.dtype == INT64:
+                return None if may_wrap(a) or may_wrap(b) else self.of(a).plus(self.of(b), -1)
+        return None
+
     def _condition(self, e: Expr, _: Callable[[Expr], Linear | None]) -> Linear | None:
-        if not isinstance(e, Binary) or e.a.dtype.name != "int64":
-            return None
-        a, b = e.a, e.b
-        if may_wrap(a) or may_wrap(b):
-            return None
-        match e.op:
-            case "lt":
-                return self.of(b).plus(self.of(a), -1).shifted(-1)
-            case "le":
-                return self.of(b).plus(self.of(a), -1)
-            case "gt":
-                return self.of(a).plus(self.of(b), -1).shifted(-1)
-            case "ge":
-                return self.of(a).plus(self.of(b), -1)
+        match e:
+            case Binary(op, _, _) if op in AT_LEAST_ZERO:
+                factor, shift = AT_LEAST_ZERO[op]
+                difference = self.difference(e)
+                return None if difference is None else difference.times(factor).shifted(shift)
         return None
 
     def _of(self, e: Expr, _: Callable[[Expr], Linear]) -> Linear:

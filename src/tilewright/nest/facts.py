@@ -21,7 +21,9 @@ from tilewright.expr.dtypes import INT64
 from tilewright.expr.evaluate import Array, evaluate
 from tilewright.expr.index.intervals import (
     ARITHMETIC_BOUNDS,
+    AT_LEAST_ZERO,
     FAR,
+    NEGATED,
     UNBOUNDED,
     Interval,
     add,
@@ -52,15 +54,6 @@ Form: TypeAlias = dict[Expr, int]
 
 MOST_TRIED = 1 << 22
 """Combinations of values."""
-NEGATED = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq"}
-# a op b, as bounds of a - b.
-DIFFERENCES = {
-    "lt": Interval(None, -1),
-    "le": Interval(None, 0),
-    "gt": Interval(1, None),
-    "ge": Interval(0, None),
-    "eq": point(0),
-}
 
 
 def intersection(a: Interval, b: Interval) -> Interval:
@@ -362,9 +355,12 @@ def _differences(cond: Expr, holds: bool) -> Iterator[tuple[Expr, Expr, Interval
             yield from _differences(a, holds)
             yield from _differences(b, holds)
         case Binary(op, a, b) if op in NEGATED and a.dtype == INT64:
-            bounds = DIFFERENCES.get(op if holds else NEGATED[op])
-            if bounds is not None:
-                yield a, b, bounds
+            op = op if holds else NEGATED[op]
+            if op == "eq":
+                yield a, b, point(0)
+            elif op in AT_LEAST_ZERO:
+                factor, shift = AT_LEAST_ZERO[op]
+                yield a, b, scale(Interval(-shift, None), factor)
 
 
 def _divided(a: Interval, c: int) -> Interval:

@@ -16,7 +16,7 @@ from itertools import groupby
 from tilewright.codegen.linear import Linear, Linearizer, wraps
 from tilewright.codegen.llvm.builder import Builder
 from tilewright.codegen.llvm.types import SsaValue
-from tilewright.expr.index.intervals import Interval, may_wrap
+from tilewright.expr.index.intervals import Interval, compare
 from tilewright.expr.nodes import ARITHMETIC, Binary, Const, Expr, Select, Var, reads
 
 LANE = "lane"
@@ -214,32 +214,20 @@ class Indexer:
                 if left is ends or right is ends:
                     return ends
                 return left if left is right else None
-            case Binary("eq" | "ne" as op, a, b) if a.dtype.name == "int64":
-                return self._decide_equal(a, b, op == "eq")
-        form = self.forms.condition(cond)
-        here = None if form is None else self.resolve(form)
-        if here is None:
-            return None
-        reach = here.bounds(self.ranges)
-        if reach.lo is not None and reach.lo >= 0:
-            return True
-        return False if reach.hi is not None and reach.hi < 0 else None
+            case Binary(op, _, _):
+                difference = self.forms.difference(cond)
+                return None if difference is None else self._compared(op, difference)
+        return None
 
-    def _decide_equal(self, a: Expr, b: Expr, wanted: bool) -> bool | None:
-        if may_wrap(a) or may_wrap(b):
-            return None
-        form = self.forms.of(a).plus(self.forms.of(b), -1)
-        here = self.resolve(form)
+    def _compared(self, op: str, difference: Linear) -> bool | None:
+        here = self.resolve(difference)
         if here is None:
             return None
-        reach = here.bounds(self.ranges)
-        if reach.value == 0:
-            return wanted
         stride = here.stride()
-        apart = stride > 1 and here.const % stride != 0
-        below = reach.hi is not None and reach.hi < 0
-        above = reach.lo is not None and reach.lo > 0
-        return (not wanted) if apart or below or above else None
+        if op in ("eq", "ne") and stride > 1 and here.const % stride:
+            return op == "ne"
+        known = compare(op, here.bounds(self.ranges)).value
+        return None if known is None else known == 1
 
     # ---- instructions -----------------------------------------------------------------------
 

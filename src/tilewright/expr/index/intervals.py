@@ -60,6 +60,10 @@ FAR = 1 << 48
 """No index, size or stride is greater: memory has fewer elements."""
 TRUTH = Interval(0, 1)
 NO_BOUNDS: Mapping[str, Interval] = {}
+AT_LEAST_ZERO = {"lt": (-1, -1), "le": (-1, 0), "gt": (1, -1), "ge": (1, 0)}
+"""`a op b` of integers is `factor * (a - b) + shift >= 0`."""
+NEGATED = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq"}
+"""Of integers; order comparisons of floats have no negation (NaN)."""
 
 
 def point(value: int) -> Interval:
@@ -127,12 +131,16 @@ def _sign(a: Interval) -> int:
     return -1 if a.hi is not None and a.hi <= 0 else 0
 
 
+def _is_positive(a: Interval) -> bool:
+    """Whether there are members, and all are above zero."""
+    return a.lo is not None and a.lo > 0 and (a.hi is None or a.hi >= a.lo)
+
+
 def floordiv(a: Interval, b: Interval) -> Interval:
     """Bounds of `a // b`; unbounded where `b` may be zero."""
-    if b.hi is not None and b.hi < 0:
-        return floordiv(negate(a), negate(b))
-    if b.lo is None or b.lo <= 0:
-        return UNBOUNDED
+    if not _is_positive(b):
+        return floordiv(negate(a), negate(b)) if _is_positive(negate(b)) else UNBOUNDED
+    assert b.lo is not None
     lo, hi = a.lo, a.hi
     if lo is not None:
         lo = lo // b.lo if lo < 0 else (0 if b.hi is None else lo // b.hi)
@@ -143,10 +151,10 @@ def floordiv(a: Interval, b: Interval) -> Interval:
 
 def modulo(a: Interval, b: Interval) -> Interval:
     """Bounds of `a % b` (the sign of `b`); unbounded where `b` may be zero."""
-    if b.hi is not None and b.hi < 0:
-        return negate(modulo(negate(a), negate(b)))
-    if b.lo is None or b.lo <= 0:
-        return UNBOUNDED
+    if not _is_positive(b):
+        minus = negate(b)
+        return negate(modulo(negate(a), minus)) if _is_positive(minus) else UNBOUNDED
+    assert b.lo is not None
     top = None if b.hi is None else b.hi - 1
     if a.lo is None or a.hi is None:
         return Interval(0, top)
@@ -179,21 +187,15 @@ def magnitude(a: Interval) -> Interval:
 
 def compare(op: str, difference: Interval) -> Interval:
     """Truth of `a op b` from the bounds of `a - b`: [1, 1], [0, 0] or [0, 1]."""
-    lo, hi = difference.lo, difference.hi
-    match op:
-        case "lt":
-            yes, no = hi is not None and hi < 0, lo is not None and lo >= 0
-        case "le":
-            yes, no = hi is not None and hi <= 0, lo is not None and lo > 0
-        case "gt":
-            yes, no = lo is not None and lo > 0, hi is not None and hi <= 0
-        case "ge":
-            yes, no = lo is not None and lo >= 0, hi is not None and hi < 0
-        case _:
-            yes = lo == hi == 0
-            no = (lo is not None and lo > 0) or (hi is not None and hi < 0)
-            if op == "ne":
-                yes, no = no, yes
+    if op in AT_LEAST_ZERO:
+        factor, shift = AT_LEAST_ZERO[op]
+        form = add(scale(difference, factor), point(shift))
+        yes, no = form.lo is not None and form.lo >= 0, form.hi is not None and form.hi < 0
+    else:
+        lo, hi = difference.lo, difference.hi
+        yes, no = lo == hi == 0, (lo is not None and lo > 0) or (hi is not None and hi < 0)
+        if op == "ne":
+            yes, no = no, yes
     return point(1) if yes else point(0) if no else TRUTH
 
 

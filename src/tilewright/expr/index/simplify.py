@@ -20,6 +20,8 @@ from tilewright.expr.dtypes import BOOL, INT64
 from tilewright.expr.folding import fold
 from tilewright.expr.index.division import Division
 from tilewright.expr.index.intervals import (
+    AT_LEAST_ZERO,
+    NEGATED,
     NO_BOUNDS,
     Interval,
     cast,
@@ -57,7 +59,6 @@ from tilewright.expr.nodes import (
 
 TRUE = Const(True, BOOL)
 FALSE = Const(False, BOOL)
-INVERSE = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq"}
 LARGEST_LITERAL = 1 << 31
 """A greater number belongs to data, not to an index."""
 LARGEST_PRODUCT = 64
@@ -268,15 +269,9 @@ class Simplifier:
             known = compare(op, self.atoms.bounds(difference)).value
             sides = Binary(op, self.atoms.expr(left), self.atoms.expr(right))
             return sides if known is None else TRUE if known else FALSE
-        match op:
-            case "lt":
-                return self._at_most(difference, -1)
-            case "le":
-                return self._at_most(difference, 0)
-            case "gt":
-                return self._at_most(plus({}, difference, -1), -1)
-            case "ge":
-                return self._at_most(plus({}, difference, -1), 0)
+        if op in AT_LEAST_ZERO:
+            factor, shift = AT_LEAST_ZERO[op]
+            return self._at_most(plus({}, difference, -factor), shift)
         return self._equality(op, difference)
 
     def _at_most(self, p: Poly, limit: int) -> Expr:
@@ -367,8 +362,8 @@ class Simplifier:
                 return FALSE if value else TRUE
             case Call("not", (x,)):
                 return x
-            case Binary(op, a, b) if op in INVERSE and (a.dtype == INT64 or op in ("eq", "ne")):
-                return self._comparison(INVERSE[op], a, b)
+            case Binary(op, a, b) if op in NEGATED and (a.dtype == INT64 or op in ("eq", "ne")):
+                return self._comparison(NEGATED[op], a, b)
             case Binary(op, a, b) if op in LOGICAL:
                 parts = Binary("or" if op == "and" else "and", self._negation(a), self._negation(b))
                 return self.simplify(parts)
