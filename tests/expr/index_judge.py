@@ -15,9 +15,9 @@ from collections.abc import Mapping
 import numpy as np
 from index_strategies import sample
 
-from tilewright.codegen.linear import Linear
 from tilewright.codegen.llvm.builder import Builder
 from tilewright.expr.evaluate import evaluate
+from tilewright.expr.index.affine import Affine
 from tilewright.expr.index.intervals import Interval
 from tilewright.expr.nodes import Expr
 
@@ -58,7 +58,7 @@ class Judge:
             assert bounds.hi is None or found.max() <= bounds.hi, (bounds, found.max())
 
 
-def form_values(form: Linear, names: Mapping[str, np.ndarray]) -> np.ndarray:
+def form_values(form: Affine, names: Mapping[str, np.ndarray]) -> np.ndarray:
     """The value of a linear form, given those of its names."""
     return form.const + sum((names[n] * k for n, k in form.terms), start=np.int64(0))
 

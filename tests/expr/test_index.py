@@ -17,18 +17,23 @@ from index_strategies import (
     sample,
 )
 
-from tilewright.codegen.linear import Linear, Linearizer
 from tilewright.codegen.llvm.builder import Builder
 from tilewright.codegen.llvm.indices import LANE, Indexer
-from tilewright.codegen.passes.guards import constant_bounds
-from tilewright.codegen.passes.simplify import narrowed
 from tilewright.cost.widths import Widths
 from tilewright.expr.evaluate import evaluate
 from tilewright.expr.index import extents
-from tilewright.expr.index.intervals import ARITHMETIC_BOUNDS, Interval, compare, interval
+from tilewright.expr.index.affine import Affine, AffineForms
+from tilewright.expr.index.facts import Facts
+from tilewright.expr.index.intervals import (
+    ARITHMETIC_BOUNDS,
+    UNBOUNDED,
+    Interval,
+    compare,
+    interval,
+)
 from tilewright.expr.index.simplify import Simplifier, affine, simplify
 from tilewright.expr.nodes import Expr, Var, as_expr, binary, call, free_vars
-from tilewright.nest.facts import UNBOUNDED, Facts
+from tilewright.expr.rewrites.zero_terms import conjuncts
 from tilewright.schedule.windows import Surroundings, window
 
 Env = dict[str, Interval]
@@ -40,7 +45,7 @@ POSITIONS = {**LOOP_RANGES, "T": Interval(1, 6), "U": Interval(1, 4)}
 @quick
 @given(e=indices(), env=bounds())
 def test_an_index_keeps_its_values_within_its_bounds(e: Expr, env: Env) -> None:
-    judge, forms, simplified = Judge(env), Linearizer(), simplify(e, env)
+    judge, forms, simplified = Judge(env), AffineForms(), simplify(e, env)
     judge.equal(e, simplified)
     judge.equal(e, forms.expr(forms.of(e)))
     atoms = {n: interval(x, env) for n, x in forms.opaque.items()}
@@ -69,7 +74,7 @@ def test_a_condition_keeps_its_values(e: Expr, env: Env, unknown: set[str]) -> N
 @quick
 @given(op=st.sampled_from(COMPARISONS), a=indices(2), b=indices(2), env=bounds())
 def test_a_comparison_is_a_form_of_at_least_zero(op: str, a: Expr, b: Expr, env: Env) -> None:
-    e, judge, forms = binary(op, a, b), Judge(env), Linearizer()
+    e, judge, forms = binary(op, a, b), Judge(env), AffineForms()
     judge.within(e, compare(op, interval(a - b, env)))
     form = forms.condition(e)
     assert (form is None) == (op in ("eq", "ne"))
@@ -90,24 +95,13 @@ def test_conditions_narrow_what_is_known(conds: list[tuple[Expr, bool]], e: Expr
         facts = facts.assume(cond, holds)
         given = given & (cond if holds else call("not", cond))
         if holds:
-            ranges = narrowed(cond, ranges, Linearizer())
+            ranges = AffineForms().narrowed(ranges, conjuncts(cond))
     judge = Judge(env, given)
     judge.within(e, facts.bounds(e))
     judge.within(e, facts.tried(e))
     assert not (judge.count and facts.impossible)
     for name, b in (*facts.ranges.items(), *ranges.items()):
         judge.within(Var(name), b)
-
-
-@quick
-@given(cond=conditions(0), env=bounds())
-def test_a_condition_on_one_variable_bounds_it(cond: Expr, env: Env) -> None:
-    for name in LOOPS:
-        found = constant_bounds(cond, Var(name))
-        if found is not None:
-            low, high = found
-            reach = Interval(low, None if high is None else high - 1)
-            Judge(env, cond & (Var(name) >= 0)).within(Var(name), reach)
 
 
 @quick
@@ -128,9 +122,9 @@ def test_an_index_in_ssa_form_has_its_values(e: Expr, env: Env, unrolled: set[st
     judge, b = Judge(env), Builder("f", [])
     counters = {name: f"%{name}" for name in env if name not in unrolled} | {"i": LANE}
     b.ranges.update({ssa: env[name] for name, ssa in counters.items()})
-    numbers = {n: Linear(int(judge.points[n][0])) for n in env}
-    places = {n: Linear(0, ((ssa, 1),)) for n, ssa in counters.items()}
-    ix = Indexer(b, Linearizer(), {**numbers, **places})
+    numbers = {n: Affine(int(judge.points[n][0])) for n in env}
+    places = {n: Affine(0, ((ssa, 1),)) for n, ssa in counters.items()}
+    ix = Indexer(b, AffineForms(), {**numbers, **places})
     ix.dry = True
     form = ix.of(e)
     if form is None:
@@ -152,8 +146,8 @@ def test_an_index_in_ssa_form_has_its_values(e: Expr, env: Env, unrolled: set[st
 def test_what_bounds_decide_of_a_condition_is_so(cond: Expr, env: Env) -> None:
     b = Builder("f", [])
     b.ranges.update({f"%{name}": reach for name, reach in env.items()})
-    places = {n: Linear(0, ((f"%{n}", 1),)) for n in env}
-    ix = Indexer(b, Linearizer(), places)
+    places = {n: Affine(0, ((f"%{n}", 1),)) for n in env}
+    ix = Indexer(b, AffineForms(), places)
     ix.dry = True
     known = ix.decide(cond)
     if known is not None:

@@ -16,7 +16,8 @@ from typing import NoReturn, TypeAlias
 
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.dtypes import BOOL, INT64
-from tilewright.expr.index.intervals import Interval
+from tilewright.expr.index.facts import Facts
+from tilewright.expr.index.intervals import Interval, intersection
 from tilewright.expr.nodes import (
     Binary,
     Call,
@@ -31,7 +32,6 @@ from tilewright.expr.nodes import (
 )
 from tilewright.expr.reference import compute_of
 from tilewright.ground.errors import ExprError, VerifyError
-from tilewright.nest.facts import Facts, intersection
 from tilewright.nest.nodes import (
     Scope,
 )

@@ -17,11 +17,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from tilewright.codegen.linear import Linearizer
 from tilewright.codegen.rewrite import conjunction, guarded, rebuilt
+from tilewright.expr.index.affine import AffineForms
+from tilewright.expr.index.facts import Facts
 from tilewright.expr.nodes import Binary, Const, Expr, Read, Select, Tensor, children
 from tilewright.expr.rewrites.zero_terms import conjuncts
-from tilewright.nest.facts import Facts
 from tilewright.nest.gpu.workers import Team
 from tilewright.nest.nodes import Alloc, For, If, Node, Program, Scope, Store, bodies, walk
 
@@ -67,7 +67,7 @@ def without_padding_guards(program: Program, node: Node) -> Node:
 
 class _Padding:
     def __init__(self) -> None:
-        self.forms = Linearizer()
+        self.forms = AffineForms()
 
     def visit(self, node: Node, at: _NodePlace) -> Node:
         match node:

@@ -59,6 +59,7 @@ UNBOUNDED = Interval(None, None)
 FAR = 1 << 48
 """No index, size or stride is greater: memory has fewer elements."""
 TRUTH = Interval(0, 1)
+NATURAL = Interval(0, None)
 NO_BOUNDS: Mapping[str, Interval] = {}
 AT_LEAST_ZERO = {"lt": (-1, -1), "le": (-1, 0), "gt": (1, -1), "ge": (1, 0)}
 """`a op b` of integers is `factor * (a - b) + shift >= 0`."""
@@ -73,6 +74,18 @@ def point(value: int) -> Interval:
 
 LARGEST_INDEX = 1 << 31
 """What a variable is at most where nothing is known of it and data are."""
+
+
+def intersection(a: Interval, b: Interval) -> Interval:
+    """The integers in both; empty where `lo > hi`."""
+    lo = b.lo if a.lo is None else a.lo if b.lo is None else max(a.lo, b.lo)
+    hi = b.hi if a.hi is None else a.hi if b.hi is None else min(a.hi, b.hi)
+    return Interval(lo, hi)
+
+
+def is_empty(a: Interval) -> bool:
+    """Whether no integer lies in `a`."""
+    return a.lo is not None and a.hi is not None and a.lo > a.hi
 
 
 def is_far(a: Interval) -> bool:
@@ -165,6 +178,13 @@ def modulo(a: Interval, b: Interval) -> Interval:
     if b.value is not None and a.lo // b.value == a.hi // b.value:
         return Interval(a.lo % b.value, a.hi % b.value)
     return Interval(0, top)
+
+
+def multiples(a: Interval, c: int) -> Interval:
+    """The integers v with `c * v` in `a`."""
+    if c < 0:
+        return multiples(negate(a), -c)
+    return Interval(None if a.lo is None else -(-a.lo // c), None if a.hi is None else a.hi // c)
 
 
 def minimum(a: Interval, b: Interval) -> Interval:
