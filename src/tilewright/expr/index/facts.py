@@ -20,7 +20,6 @@ from tilewright.expr.dtypes import INT64
 from tilewright.expr.evaluate import Array, evaluate
 from tilewright.expr.index.affine import Affine, AffineForms
 from tilewright.expr.index.intervals import (
-    ARITHMETIC_BOUNDS,
     AT_LEAST_ZERO,
     FAR,
     NATURAL,
@@ -28,15 +27,14 @@ from tilewright.expr.index.intervals import (
     UNBOUNDED,
     Interval,
     add,
-    cast,
     floordiv,
     intersection,
     interval,
     is_empty,
-    magnitude,
     may_wrap,
     multiples,
     negate,
+    of_node,
     point,
     scale,
 )
@@ -223,20 +221,18 @@ class Facts:
 
     def _atom_bounds(self, e: Expr, known: Interval) -> Interval:
         match e:
-            case Binary(op, a, b) if op in ARITHMETIC_BOUNDS:
-                rule = ARITHMETIC_BOUNDS[op]
-                found = intersection(known, cast(rule(self.bounds(a), self.bounds(b)), INT64))
-                quotient = self._quotient(e) if op == "mod" else None
-                if quotient is not None:
-                    a, c = quotient
-                    found = intersection(found, floordiv(self.bounds(a), point(c)))
-                return found
-            case Call("abs", (x,)):
-                return intersection(known, magnitude(self.bounds(x)))
             case Select(cond, a, b):
                 yes, no = self.assume(cond), self.assume(cond, holds=False)
                 return intersection(known, _either(yes, a, no, b))
-        return known
+            case Binary("mod", _, _):
+                quotient = self._quotient(e)
+                if quotient is not None:
+                    a, c = quotient
+                    known = intersection(known, floordiv(self.bounds(a), point(c)))
+        return intersection(known, of_node(e, self._operand))
+
+    def _operand(self, e: Expr) -> Interval:
+        return self.bounds(e) if e.dtype == INT64 else interval(e, self.ranges)
 
     def _quotient(self, e: Expr | None) -> tuple[Expr, int] | None:
         """`(a, c)` where `e` is `a // c`: `(x + z // c) % b` is `((c·x + z) % (c·b)) // c`."""

@@ -253,29 +253,33 @@ def interval(e: Expr, env: Mapping[str, Interval] = NO_BOUNDS) -> Interval:
 def intervals(env: Mapping[str, Interval]) -> Callable[[Expr], Interval]:
     """`interval` for many expressions, which share parts."""
 
-    def bounds(e: Expr, of: Callable[[Expr], Interval]) -> Interval:
-        match e:
-            case Const(value, dtype):
-                return UNBOUNDED if dtype.is_float else point(int(value))
-            case Var(name, dtype):
-                return env.get(name, UNBOUNDED if dtype == INT64 else of_dtype(dtype))
-            case Read() | Reduce():
-                return of_dtype(e.dtype)
-            case Select(cond, a, b):
-                known = of(cond).value
-                if known is not None:
-                    return of(a if known else b)
-                return of(a).union(of(b))
-            case Cast(to, x):
-                return of_dtype(to) if x.dtype.is_float else cast(of(x), to)
-            case Binary(op, a, b) if a.dtype.is_float:
-                return UNBOUNDED if op in ARITHMETIC else TRUTH
-            case Binary(op, a, b):
-                return _binary(op, of(a), of(b), a.dtype)
-            case Call(fn, args):
-                return _call(fn, of(args[0]), e.dtype)
+    return PerNode(lambda e, of: of_node(e, of, env))
 
-    return PerNode(bounds)
+
+def of_node(
+    e: Expr, of: Callable[[Expr], Interval], env: Mapping[str, Interval] = NO_BOUNDS
+) -> Interval:
+    """Bounds of a node, given those of its operands."""
+    match e:
+        case Const(value, dtype):
+            return UNBOUNDED if dtype.is_float else point(int(value))
+        case Var(name, dtype):
+            return env.get(name, UNBOUNDED if dtype == INT64 else of_dtype(dtype))
+        case Read() | Reduce():
+            return of_dtype(e.dtype)
+        case Select(cond, a, b):
+            known = of(cond).value
+            if known is not None:
+                return of(a if known else b)
+            return of(a).union(of(b))
+        case Cast(to, x):
+            return of_dtype(to) if x.dtype.is_float else cast(of(x), to)
+        case Binary(op, a, b) if a.dtype.is_float:
+            return UNBOUNDED if op in ARITHMETIC else TRUTH
+        case Binary(op, a, b):
+            return _binary(op, of(a), of(b), a.dtype)
+        case Call(fn, args):
+            return _call(fn, of(args[0]), e.dtype)
 
 
 def cast(a: Interval, to: DType) -> Interval:

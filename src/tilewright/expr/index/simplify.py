@@ -18,17 +18,16 @@ from functools import lru_cache
 
 from tilewright.expr.dtypes import BOOL, INT64
 from tilewright.expr.folding import fold
+from tilewright.expr.index.affine import Affine
 from tilewright.expr.index.division import Division
 from tilewright.expr.index.intervals import (
     AT_LEAST_ZERO,
     NEGATED,
     NO_BOUNDS,
     Interval,
-    cast,
     compare,
     interval,
-    magnitude,
-    of_dtype,
+    of_node,
 )
 from tilewright.expr.index.polynomials import (
     ONE,
@@ -144,6 +143,21 @@ class Simplifier:
             coefficients.setdefault(atom.expr.name, {})[factor] = k
         return {n: self.atoms.expr(p) for n, p in coefficients.items()}, self.atoms.expr(rest)
 
+    def form(self, e: Expr, over: Collection[str]) -> Affine | None:
+        """`affine` where all coefficients and the rest are numbers; None of what is no index."""
+        if e.dtype != INT64:
+            return None
+        const, terms = 0, []
+        for mono, k in self.poly(e).items():
+            match [self.atoms.table[a].expr for a in mono]:
+                case []:
+                    const = k
+                case [Var(name, _)] if name in over:
+                    terms.append((name, k))
+                case _:
+                    return None
+        return Affine(const, tuple(sorted(terms)))
+
     def poly(self, e: Expr) -> Poly:
         """The polynomial of an int64 expression."""
         hit = self._polys.get(id(e))
@@ -204,18 +218,10 @@ class Simplifier:
         """The atom of an int64 expression whose operands are canonical already."""
         if isinstance(e, Const):
             return constant(int(e.value))
-        known = self._opaque_bounds(e) if bounds is None else bounds
+        known = of_node(e, self.bounds) if bounds is None else bounds
         if known.value is not None:
             return constant(known.value)
         return {(self.atoms.number(e, lambda: self.atoms.opaque(e, known, holds_data(e))),): 1}
-
-    def _opaque_bounds(self, e: Expr) -> Interval:
-        match e:
-            case Call("abs", (x,)):
-                return cast(magnitude(self.bounds(x)), INT64)
-            case Cast(to, x) if not x.dtype.is_float:
-                return cast(self.bounds(x), to)
-        return of_dtype(e.dtype)
 
     def _rewrite(self, e: Expr) -> Expr:
         kind = e.dtype
