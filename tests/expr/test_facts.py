@@ -11,7 +11,7 @@ from tilewright.expr.nodes import Expr, Var, select
 
 A, B, C = Var("a"), Var("b"), Var("c")
 THIRD = (A * 2 + (A * 2 + B) // 3) % 4  # (A * 8 + B) % 12 // 3
-FACTS = Facts.of({"a": Interval(0, 9), "b": Interval(0, 2)})
+FACTS = Facts({"a": Interval(0, 9), "b": Interval(0, 2)})
 
 
 @pytest.mark.parametrize(
@@ -51,13 +51,13 @@ def test_facts_bound_expressions(facts: Facts, e: Expr, bounds: Interval) -> Non
 def test_what_forms_cannot_show_is_tried() -> None:
     """The quotient of a row by its image, whose digits are written one by one."""
     half, thread = Var("half"), Var("thread")
-    facts = Facts.of({"half": Interval(0, 1), "thread": Interval(0, 31)})
+    facts = Facts({"half": Interval(0, 1), "thread": Interval(0, 31)})
     facts = facts.assume(half * 8 + thread // 4 < 4)
     e = half * 4 + thread // 8
     assert facts.tried(e) == Interval(0, 1)
     assert facts.tried(e * 0 + 3) == Interval(3, 3)
     assert facts.tried(Var("unbounded")) == UNBOUNDED
-    wide = Facts.of({"thread": Interval(0, 1 << 40)})
+    wide = Facts({"thread": Interval(0, 1 << 40)})
     assert wide.tried(thread) == UNBOUNDED
     never = facts.assume(thread > 20).tried(thread)
     assert never.within(0, 0), "no value satisfies all conditions"

@@ -54,8 +54,8 @@ def test_an_index_keeps_its_values_within_its_bounds(e: Expr, env: Env) -> None:
         interval(simplified, env),
         Simplifier(env).bounds(e),
         forms.of(e).bounds({**env, **atoms}),
-        Facts.of(env).bounds(e),
-        Facts.of(env).tried(e),
+        Facts(env).bounds(e),
+        Facts(env).tried(e),
     ):
         judge.within(e, b)
 
@@ -90,7 +90,7 @@ def test_a_comparison_is_a_form_of_at_least_zero(op: str, a: Expr, b: Expr, env:
 )
 def test_conditions_narrow_what_is_known(conds: list[tuple[Expr, bool]], e: Expr, env: Env) -> None:
     """Also where they contradict each other, and any bounds are right."""
-    facts, given, ranges = Facts.of(env), as_expr(True), env
+    facts, given, ranges = Facts(env), as_expr(True), env
     for cond, holds in conds:
         facts = facts.assume(cond, holds)
         given = given & (cond if holds else call("not", cond))
@@ -225,5 +225,5 @@ def test_extents_are_numbers_or_expressions(a: int, b: int, symbolic: tuple[bool
 
 
 def test_nothing_is_known_of_what_nothing_bounds() -> None:
-    assert Facts.of({}).bounds(Var("i")) == UNBOUNDED == interval(Var("i") // 2 - Var("j"))
+    assert Facts({}).bounds(Var("i")) == UNBOUNDED == interval(Var("i") // 2 - Var("j"))
     assert sample({"i": Interval(0, 0)})["i"].max() == 0

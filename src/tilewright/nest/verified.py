@@ -213,5 +213,5 @@ def check_written(dag: ComputeDAG) -> None:
         axes = {a.name: a.extent for a in (*compute.axes, *compute.reduce_axes)}
         ranges = {n: Interval(0, e - 1) for n, e in axes.items() if isinstance(e, int)}
         storage = {r.tensor.name: Storage(r.tensor, writable=False) for r in reads(body)}
-        scope = _WrittenScope(stage.name, False, storage, tuple(axes), Facts.of(ranges))
+        scope = _WrittenScope(stage.name, False, storage, tuple(axes), Facts(ranges))
         check_value(body, scope, stage.name)

@@ -68,7 +68,7 @@ def verify(program: Program, *, symbolic: bool = False) -> None:
     `symbolic` admits extents that are expressions, free decision variables, `Hoist` and `when`;
     accesses are then not bounded.
     """
-    scope = VerifiedScope(program.name, symbolic, {}, (), Facts.of({}))
+    scope = VerifiedScope(program.name, symbolic, {}, (), Facts({}))
     scope = replace(scope, storage=_interface(program, scope))
     written = {n.tensor.name for n in walk(program.body) if isinstance(n, Store)}
     for t in program.outputs:

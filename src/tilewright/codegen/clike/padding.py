@@ -62,7 +62,7 @@ def without_padding_guards(program: Program, node: Node) -> Node:
         return node
     outside = (*program.inputs, *program.constants, *program.tables, *program.outputs)
     storage = {t.name: _WindowStorage(t) for t in outside}
-    return _Padding().visit(node, _NodePlace(storage, Facts.of({}), Team(), in_kernel=False))
+    return _Padding().visit(node, _NodePlace(storage, Facts({}), Team(), in_kernel=False))
 
 
 class _Padding:

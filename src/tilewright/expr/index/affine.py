@@ -2,7 +2,7 @@
 
     y.0*28 + y.1*7 + ry - 1   ->   Affine(-1, (("ry", 1), ("y.0", 28), ("y.1", 7)))
 
-A name is a loop variable, or stands for an index expression that is not linear (a floor division,
+A name is a loop variable, or stands for an index expression that is no such sum (a floor division,
 a modulo, a table read): `AffineForms.opaque` remembers its definition. Terms are sorted, so equal
 forms are equal values and can be dictionary keys.
 """
@@ -138,11 +138,11 @@ def _sorted(items: Iterable[tuple[str, int]]) -> Terms:
 
 
 class AffineForms:
-    """Turns index expressions into linear forms, naming what is not linear.
+    """Turns index expressions into affine forms, naming what is none.
 
     `opaque` maps each such name to its expression, `inside` to the loop variables within it.
 
-        of(e)           the linear form of an int64 expression
+        of(e)           the affine form of an int64 expression
         condition(e)    a comparison of integers as a form that is `>= 0` where it holds, None for
                         other conditions                               i < 7   ->   6 - i
 
@@ -220,7 +220,7 @@ class AffineForms:
         return frozenset(found)
 
     def expr(self, form: Affine) -> Expr:
-        """The expression of a linear form."""
+        """The expression of a affine form."""
         total: Expr | None = None
         for name, k in form.terms:
             leaf = self.opaque.get(name, Var(name))

@@ -1,9 +1,9 @@
 """What is known at a place of a nest: ranges of the loops around it, conditions that hold there.
 
-    facts = Facts.of({"y": Interval(0, 7), "r": Interval(0, 2)})
+    facts = Facts({"y": Interval(0, 7), "r": Interval(0, 2)})
     facts.assume(y * 2 + r < 15).bounds(y * 4 + r)  ->  [0, 28]: 2 · (y * 2 + r) - r
 
-Expressions are read as linear forms over atoms (variables, quotients, remainders, …). A condition
+Expressions are read as affine forms over atoms (variables, quotients, remainders, …). A condition
 bounds its form; it narrows the variables in it and every form that contains a multiple of it.
 `bounds` is sound, not always exact; `tried` is exact, for variables of few values.
 """
@@ -68,11 +68,6 @@ class Facts:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "simplifier", Simplifier(self.ranges))
-
-    @classmethod
-    def of(cls, ranges: Mapping[str, Interval]) -> Facts:
-        """Variables in `ranges`, nothing else known."""
-        return cls(dict(ranges))
 
     @property
     def impossible(self) -> bool:
