@@ -25,9 +25,10 @@ INSTRUCTION = re.compile(r"  (%\w+) = (?:call i64 @llvm\.)?(icmp \w+|[a-z]+)(.*)
 OPERAND = re.compile(r"%\w+|(?<![\w.])-?\d+\b")
 OPERATIONS = {
     "add": np.add, "mul": np.multiply, "xor": np.bitwise_xor, "and": np.bitwise_and,
-    "ashr": np.right_shift, "udiv": np.floor_divide, "smin": np.minimum, "smax": np.maximum,
-    "icmp ne": np.not_equal, "icmp slt": np.less, "srem": np.fmod,
-    "sdiv": lambda a, b: (a - np.fmod(a, b)) // b, "sext": lambda a: -a.astype(np.int64),
+    "ashr": np.right_shift, "smin": np.minimum, "smax": np.maximum, "icmp ne": np.not_equal,
+    "icmp slt": np.less, "srem": np.fmod, "sdiv": lambda a, b: (a - np.fmod(a, b)) // b,
+    "udiv": lambda a, b: (a.view(np.uint64) // b.view(np.uint64)).view(np.int64),
+    "sext": lambda a: -a.astype(np.int64),
 }  # fmt: skip
 
 

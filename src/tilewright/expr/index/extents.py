@@ -9,18 +9,12 @@ and divisors at least 1.
 
 from __future__ import annotations
 
-from tilewright.expr.dtypes import INT64
-from tilewright.expr.nodes import INTEGER_RULES, Binary, Const, Expr, Extent, binary
+from tilewright.expr.nodes import INTEGER_RULES, Binary, Const, Extent, binary
 
 
 def plain(x: Extent) -> Extent:
     """`x` with a literal turned into an int."""
     return int(x.value) if isinstance(x, Const) else x
-
-
-def expression(x: Extent) -> Expr:
-    """`x` as an int64 expression."""
-    return Const(x, INT64) if isinstance(x, int) else x
 
 
 def _applied(op: str, a: Extent, b: Extent) -> Extent:
@@ -31,7 +25,7 @@ def _applied(op: str, a: Extent, b: Extent) -> Extent:
             return INTEGER_RULES[op](a, b)
         if op in ("add", "mul", "min", "max"):
             a, b = b, a
-    return plain(binary(op, expression(a), expression(b)))
+    return plain(binary(op, a, b))
 
 
 def add(a: Extent, b: Extent) -> Extent:

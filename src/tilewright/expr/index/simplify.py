@@ -104,14 +104,6 @@ class Simplifier:
             hit = self._done[id(e)] = (e, self._rewrite(e))
         return hit[1]
 
-    def extent(self, e: Extent) -> Extent:
-        """`simplify` for extents: a constant becomes an int."""
-        if isinstance(e, int):
-            return e
-        p = self.poly(e)
-        c = as_constant(p)
-        return self.atoms.expr(p) if c is None else c
-
     def bounds(self, e: Expr) -> Interval:
         """Bounds of an int64 or bool expression after simplification."""
         if e.dtype == INT64:
@@ -121,10 +113,6 @@ class Simplifier:
     def equal(self, a: Extent, b: Extent) -> bool:
         """Whether two int64 expressions are certainly equal."""
         return not plus(self.poly(as_expr(a)), self.poly(as_expr(b)), -1)
-
-    def holds(self, condition: Expr) -> bool:
-        """Whether a condition is certainly true."""
-        return self.simplify(condition) == TRUE
 
     def affine(self, e: Expr, over: Collection[str]) -> tuple[dict[str, Expr], Expr] | None:
         """See the function `affine`."""
