@@ -98,7 +98,7 @@ def test_it_is_scored_as_the_same_schedule_is(target: Target) -> None:
     latency = FeatureExtractor(space).latency(population), FeatureExtractor(twin).latency(other)
     np.testing.assert_allclose(*latency, rtol=0.2)  # the pragma writes nothing more out here
     bound = bind(space.sketches[0].program, {"rows": 4, "lanes": 16})
-    assert resources(space.sketches[0].program, target).keys() == {"C.registers"}
+    assert resources(space.sketches[0].program, target).keys() == {("C", "registers")}
     verify(bound)
 
 

@@ -11,7 +11,7 @@ own. How deep inside that consumer is a decision.
 from __future__ import annotations
 
 from tilewright.expr.nodes import Expr, Extent, as_expr, select
-from tilewright.schedule.state import Stage
+from tilewright.schedule.state import Role, Stage
 from tilewright.schedule.steps import (
     Annotate,
     ComputeAt,
@@ -23,7 +23,7 @@ from tilewright.schedule.steps import (
     StoreAt,
 )
 from tilewright.space.decisions import TileFactors, slack, variables
-from tilewright.space.derivation import Derivation, dag_node
+from tilewright.space.derivation import Derivation
 from tilewright.space.predicates import block_length, is_inlinable, table_axes, vector_axis
 
 STREAMED = (0, 1)
@@ -60,7 +60,7 @@ def _locations(d: Derivation, name: str) -> list[Derivation]:
     fixed = name in d.within or stage.attach is not None or name in d.tiled or stage.form
     # Table products are unrolled and large: inside of another stage's loops they would be written
     # once for each of its versions (and tiles inside of theirs, see `_enclosing`).
-    if fixed or d.state.is_output(name) or name.endswith(".rf") or table_axes(stage):
+    if fixed or d.state.is_output(name) or stage.role is Role.PARTIAL or table_axes(stage):
         return [d]
     found = []
     for target in _enclosing(d, stage):
@@ -200,16 +200,15 @@ def _annotate_stages(d: Derivation) -> None:
 
 def decide_unrolling(d: Derivation, stage: Stage) -> None:
     """How many statements loops of a tiled stage may be written out to."""
-    node = dag_node(stage.name)
-    step = d.choose(f"{node}.unroll", node, "pragma", UNROLL_STEPS)
+    step = d.choose(f"{stage.work}.unroll", stage.work, "pragma", UNROLL_STEPS)
     d.apply(Mark(stage.name, "unroll_step", step))
 
 
 def _stream_outputs(d: Derivation) -> None:
     for stage in d.state.stages.values():
         if d.state.is_output(stage.name) and stage.form is None:
-            name, node = f"{stage.name}.streamed", dag_node(stage.name)
-            streamed = d.choose(name, node, "pragma", STREAMED, ordered=False)
+            name = f"{stage.name}.streamed"
+            streamed = d.choose(name, stage.work, "pragma", STREAMED, ordered=False)
             d.apply(Mark(stage.name, "streamed", streamed))
 
 

@@ -16,11 +16,11 @@ from enum import Enum
 
 from tilewright.contract.arguments import described
 from tilewright.expr.dag import ComputeDAG
-from tilewright.expr.nodes import Expr
+from tilewright.expr.nodes import Expr, Extent
 from tilewright.ground.errors import InputError, ScheduleError, TilewrightError, VerifyError
 from tilewright.ground.text import one_line
 from tilewright.schedule.state import At, Stage, State
-from tilewright.schedule.steps import Fuse, Step
+from tilewright.schedule.steps import ComputeAt, Fuse, Step
 from tilewright.space.decisions import Choice, Decision, variables
 from tilewright.target import Target
 
@@ -123,6 +123,12 @@ class Derivation:
         (chosen,) = variables(self.decide(Choice(name, stage, role, options, ordered)))
         return chosen
 
+    def compute_next(self, target: str, level: Extent) -> Derivation:
+        """Compute the stage before the working one inside of a target, and move on to its own."""
+        self.advance()
+        self.apply(ComputeAt(self.working.name, target, level))
+        return self.advance()
+
     def advance(self) -> Derivation:
         """Move to the stage before the working one (i' = i - 1)."""
         self.stage = previous(self.state, self.stage)
@@ -134,14 +140,6 @@ def previous(state: State, stage: str | None) -> str | None:
     names = list(state.stages)
     at = names.index(stage) if stage in state.stages else len(names)
     return names[at - 1] if at > 0 else None
-
-
-def dag_node(stage: str) -> str:
-    """The DAG node whose work a stage does: a write cache does its node's.
-
-    Decisions are named and grouped by node, so that sketches with and without a cache share them.
-    """
-    return stage.removesuffix(".local")
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,6 @@ from tilewright.search.reuse.ranges import Ranges, published, ranges_of
 from tilewright.search.reuse.shapes import Shapes, fetch_widths, valid_ones, with_value
 from tilewright.search.strategies.evolution import choices
 from tilewright.space.decisions import Decision, TileFactors
-from tilewright.space.derivation import dag_node
 from tilewright.space.space import Space
 from tilewright.target import CpuTarget, Target
 
@@ -180,7 +179,7 @@ def listed(reuse: Reuse) -> Population:
     """
     space, sketch = reuse.space, reuse.space.sketches[reuse.sketch]
     programs = Population(reuse.row[None, :], np.array([reuse.sketch]))
-    own = [d for d in sketch.decisions if d.stage.startswith(dag_node(reuse.operator.stage))]
+    own = [d for d in sketch.decisions if sketch.state[d.stage].node == reuse.operator.stage]
     for decision in sorted(own, key=lambda d: len(d.table)):
         if len(programs) * len(decision.table) <= LISTED and not decision.name.endswith(".unroll"):
             values = np.tile(decision.table, (len(programs), 1))

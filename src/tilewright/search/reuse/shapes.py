@@ -38,7 +38,6 @@ from tilewright.search.reuse.shape_costs import (
     unrolled,
 )
 from tilewright.space.decisions import Choice, Decision, TileFactors, divisors
-from tilewright.space.derivation import dag_node
 from tilewright.space.space import Sketch, Space
 from tilewright.target import GpuTarget
 
@@ -100,7 +99,8 @@ class Shapes:
         decisions = space.sketches[sketch].decisions
         tiles = [d for d in decisions if isinstance(d, TileFactors)]
         parts = {d.stage: prod(t.extent for t in tiles if t.stage == d.stage) for d in tiles}
-        own = [s for s in parts if s == operator.stage or s.startswith(f"{operator.stage}.")]
+        stages = space.sketches[sketch].state.stages
+        own = [s for s in parts if stages[s].node == operator.stage]
         for stage in sorted(own, key=lambda s: -parts[s]):
             levels = _levels(space, sketch, stage, row)
             reduced = _reductions(space.sketches[sketch], stage)
@@ -173,7 +173,7 @@ class Shapes:
         return {
             name: [extent_int(axis.extent) for axis in stage.compute.axes]
             for name, stage in state.stages.items()
-            if stage.attach is not None and dag_node(name) != self.stage
+            if stage.attach is not None and stage.work != self.stage
         }
 
     def _whole(self, shapes: Ints, one_by_one: bool = True) -> Population:
@@ -323,7 +323,7 @@ class Shapes:
         updates = (
             c.statement
             for c in compiled
-            if dag_node(c.statement.stage) == self.stage
+            if sketch.state[c.statement.stage].work == self.stage
             and any(access.kind == "update" for access in c.statement.accesses)
         )
         target = self.space.target
@@ -341,7 +341,7 @@ def _levels(space: Space, sketch: int, stage: str, row: Ints) -> Levels:
 
 def _reductions(sketch: Sketch, node: str) -> tuple[str, ...]:
     """What the names of its tiled reductions begin with: `conv.rh.q` is a part of `conv.rh`."""
-    stages = [stage for name, stage in sketch.state.stages.items() if dag_node(name) == node]
+    stages = [stage for stage in sketch.state.stages.values() if stage.work == node]
     names = {a.name for stage in stages for a in stage.compute.reduce_axes}
     return tuple(f"{node}.{name}." for name in sorted(names))
 

@@ -30,7 +30,7 @@ from tilewright.schedule.steps import (
 )
 from tilewright.space.annotate_gpu import access_widths
 from tilewright.space.decisions import variables
-from tilewright.space.derivation import Derivation, Rule, Verdict, dag_node
+from tilewright.space.derivation import Derivation, Rule, Verdict
 from tilewright.space.predicates import element_expr, has_data_reuse
 from tilewright.space.rules.tiling import (
     ADD_CACHE_WRITE,
@@ -96,7 +96,7 @@ def _fill_a_warp(d: Derivation, fusion: Fusion) -> None:
     threads: Extent = 1
     for axis in (d.working.compute.axes[k] for k in dimensions):
         if axis.extent != 1:
-            tile = d.decisions[f"{dag_node(d.working.name)}.{axis.name}"]
+            tile = d.decisions[f"{d.working.work}.{axis.name}"]
             threads = mul(threads, variables(tile)[THREAD_LEVEL - 1])
     d.constraints.append(as_expr(threads) >= d.target.warp)
 
@@ -105,7 +105,7 @@ def _fetch(d: Derivation, cache: str, stage: str, level: int, spatial: tuple[str
     """Fill `cache` once for every iteration of the outermost reduction level, by all threads."""
     axes = tuple(a.name for a in d.state[cache].compute.axes)
     d.apply(ComputeAt(cache, stage, level), SetScope(cache, "shared"))
-    node = dag_node(stage)
+    node = d.state[stage].work
     widths = access_widths(d.state[cache].tensor.dtype)
     if len(axes) > 1:
         rows = tuple(n for n in ALIGNMENTS if n <= 2 * widths[-1])

@@ -21,7 +21,7 @@ from typing import TypeAlias
 from tilewright.expr.nodes import Extent
 from tilewright.ground.errors import ScheduleError
 from tilewright.nest.nodes import Kind
-from tilewright.schedule.state import Stage
+from tilewright.schedule.state import Role, Stage
 from tilewright.schedule.steps import (
     Annotate,
     CacheWrite,
@@ -40,7 +40,7 @@ from tilewright.space.decisions import (
     slack,
     variables,
 )
-from tilewright.space.derivation import Derivation, Rule, Verdict, dag_node
+from tilewright.space.derivation import Derivation, Rule, Verdict
 from tilewright.space.predicates import (
     block_length,
     fusible_consumer,
@@ -112,7 +112,7 @@ def multi_level_tile(d: Derivation, structure: Structure, vector: str | None = N
     structure.check(stage)
     tiles = _split_axes(d, stage, structure, vector)
     order = _order(stage, structure.levels, tiles, vector)
-    periods = d.periods.get(dag_node(stage.name), {})
+    periods = d.periods.get(stage.work, {})
     phases = tuple(f"{name}.{len(t)}" for name, t in tiles.items() if periods.get(name, 1) > 1)
     if phases:
         first = next(i for i, level in enumerate(order) if stage.is_reduction(level[0]))
@@ -128,7 +128,7 @@ def multi_level_tile(d: Derivation, structure: Structure, vector: str | None = N
 
 
 def _split_axes(d: Derivation, stage: Stage, structure: Structure, vector: str | None) -> Tiles:
-    node = dag_node(stage.name)
+    node = stage.work
     few = isinstance(d.target, CpuTarget) and d.target.vector_registers <= FEW_REGISTERS
     threads = structure.outer.index(Kind.THREAD_X) if Kind.THREAD_X in structure.outer else 0
     chunks = d.chunks.get(node)
@@ -225,9 +225,8 @@ def tile(d: Derivation, fusion: Fusion | None = None, structure: Structure = STR
         return
     consumer = fusion[0]
     follow_tiles(d, fusion, structure, vector_axis(d.state, consumer, d.target))
-    node = dag_node(stage.name)
     levels = tuple(range(len(structure.outer)))
-    level = d.choose(f"{node}.level", node, "location", levels)
+    level = d.choose(f"{stage.work}.level", stage.work, "location", levels)
     d.apply(ComputeAt(stage.name, consumer.name, level))
 
 
@@ -256,7 +255,7 @@ def _can_fuse(d: Derivation) -> Verdict:
     if not _tileable(d) or fusion_target(d) is None:
         return Verdict.NO
     # a write cache exists only to be fused; of several contractions each has one form
-    only = dag_node(d.working.name) != d.working.name or bool(d.within)
+    only = d.working.role is Role.CACHE or bool(d.within)
     return Verdict.ONLY if only or chains(d.state, d.working) else Verdict.APPLY
 
 
@@ -277,10 +276,8 @@ def _tile_and_fuse(d: Derivation) -> list[Derivation]:
 
 
 def _cache(d: Derivation) -> list[Derivation]:
-    name = d.working.name
-    d.apply(CacheWrite(name))
-    d.stage = f"{name}.local"
-    return [d]
+    d.apply(CacheWrite(d.working.name))
+    return [d.advance()]
 
 
 MULTI_LEVEL_TILING = Rule("multi_level_tiling", _can_tile, _tile)

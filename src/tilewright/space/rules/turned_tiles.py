@@ -19,13 +19,12 @@ from tilewright.schedule.state import Stage
 from tilewright.schedule.steps import (
     Annotate,
     CacheRead,
-    ComputeAt,
     Reorder,
     Split,
     extent_int,
 )
 from tilewright.space.decisions import TileFactors, slack, variables
-from tilewright.space.derivation import Derivation, Rule, Verdict, dag_node
+from tilewright.space.derivation import Derivation, Rule, Verdict
 from tilewright.space.predicates import element_expr, has_data_reuse, vector_axis
 
 STRUCTURE = "SSS"
@@ -85,21 +84,26 @@ def _turn(d: Derivation) -> list[Derivation]:
     _tile(direct, stage.name, turn)
     copied.apply(CacheRead(turn.source, (stage.name,)))
     _tile(copied, stage.name, turn)
-    at = copied.choose(f"{dag_node(stage.name)}.copied", stage.name, "location", (0, 1))
-    copied.apply(ComputeAt(f"{turn.source}.{stage.name}", stage.name, at))
+    at = copied.choose(f"{stage.work}.copied", stage.name, "location", (0, 1))
     copied.variant = (*copied.variant, f"{turn.source}: copied")
-    return [direct.advance(), copied.advance().advance()]
+    return [direct.advance(), copied.compute_next(stage.name, at)]
 
 
 def _tile(d: Derivation, name: str, turn: Turn) -> None:
-    stage, node = d.state[name], dag_node(name)
+    stage = d.state[name]
     turned = (turn.along, turn.stored)
     for axis in turned:
         extent = next(extent_int(a.extent) for a in stage.axes if a.name == axis)
         lanes = d.target.lanes(stage.tensor.dtype) if axis == turn.stored else 0
         most = lanes or MOST_ROWS
         tile = TileFactors(
-            f"{node}.{axis}", node, extent, len(STRUCTURE), most, slack(extent, lanes), lanes
+            f"{stage.work}.{axis}",
+            stage.work,
+            extent,
+            len(STRUCTURE),
+            most,
+            slack(extent, lanes),
+            lanes,
         )
         lengths = variables(d.decide(tile))
         if not lanes and (tile.table[:, -1] % GROUP == 0).any():
