@@ -19,10 +19,9 @@ from tilewright.schedule.steps import (
     Mark,
     Parallel,
     Reorder,
-    Split,
     StoreAt,
 )
-from tilewright.space.decisions import TileFactors, slack, variables
+from tilewright.space.decisions import TILE, Level, S
 from tilewright.space.derivation import Derivation
 from tilewright.space.predicates import block_length, is_inlinable, table_axes, vector_axis
 
@@ -182,11 +181,7 @@ def _split_vector(d: Derivation, stage: Stage, axis: str) -> str:
     lanes = d.target.lanes(stage.tensor.dtype)
     if attached_copy or has_children or not isinstance(extent, int) or extent <= lanes:
         return axis
-    within = block_length(stage, axis, d.target)
-    name, over = f"{stage.name}.{axis}", slack(extent, lanes)
-    tile = TileFactors(name, stage.name, extent, 2, slack=over, lanes=lanes, within=within)
-    d.decide(tile)
-    d.apply(Split(stage.name, axis, variables(tile)))
+    d.tile(stage, axis, (S, TILE), vector=True, within=block_length(stage, axis, d.target))
     return f"{axis}.1"
 
 
@@ -214,7 +209,7 @@ def _stream_outputs(d: Derivation) -> None:
 
 def _parallelise(d: Derivation, stage: Stage) -> None:
     """How many outer loops form the parallel region; never past an attached stage."""
-    limit = _parallel_limit(stage, d.tiled.get(stage.name))
+    limit = _parallel_limit(stage, d.tiled.get(stage.name, ()))
     if limit == 0:
         return
     options = tuple(range(limit + 1))
@@ -225,13 +220,11 @@ def _parallelise(d: Derivation, stage: Stage) -> None:
         d.constraints.append(count <= _leaves_until(stage, as_expr(child.attach.level)))
 
 
-def _parallel_limit(stage: Stage, structure: str | None) -> int:
+def _parallel_limit(stage: Stage, structure: tuple[Level, ...]) -> int:
     """Leading spatial loops, without the innermost (register or vector) level."""
     count = 0
-    outer = stage.groups[:-1]
-    if structure is not None and "R" in structure:
-        outer = stage.groups[: structure.index("R")]
-    for group in outer:
+    reductions = [i for i, level in enumerate(structure) if level.letter == "R"]
+    for group in stage.groups[: reductions[0] if reductions else -1]:
         for leaf in group:
             if stage.is_reduction(leaf):
                 return count

@@ -107,7 +107,7 @@ class Shapes:
             mine = [d for d in tiles if d.stage == stage]
             reduction = [d for d in mine if f"{d.name}.".startswith(reduced)]
             spatial = [d for d in mine if d not in reduction]
-            counts = {d.levels for d in spatial}, {d.levels for d in reduction}
+            counts = {len(d.levels) for d in spatial}, {len(d.levels) for d in reduction}
             if counts == ({levels.spatial}, {levels.reduction}):
                 found = Shapes(
                     space, extractor, sketch, stage, row, levels, spatial, reduction, padded
@@ -275,7 +275,7 @@ class Shapes:
         for levels, lengths in ((self.levels.virtual, virtual), (self.levels.threads, threads)):
             for level in levels:
                 tiles[:, :, level] = lengths
-        inner = np.array([d.innermost for d in self.spatial])
+        inner = np.array([d.levels[-1].most for d in self.spatial])
         last = np.minimum(_least_divisor(own), own) if len(self.levels.own) > 1 else own
         last = np.where(last > inner, 1, last) if len(self.levels.own) > 1 else last
         tiles[:, :, self.levels.own[0]] = own // last

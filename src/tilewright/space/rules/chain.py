@@ -42,10 +42,9 @@ from tilewright.space.predicates import (
     table_axes,
     vector_axis,
 )
-from tilewright.space.rules.tiling import STRUCTURE, Structure, fusion_target, tile
+from tilewright.space.rules.tiling import fusion_target, structure_of, tile
 
-INNER = Structure("SSRS", STRUCTURE.outer[:2])
-INNER_DOT = Structure("SSRSR", STRUCTURE.outer[:2])  # vectors run along the reduction
+INNER, INNER_DOT = structure_of("SSRS"), structure_of("SSRSR")  # vectors run along the reduction
 PANEL = (0, 1)  # tile levels of STRUCTURE: outer spatial loops, which a fused consumer has, too
 CHUNK = 2  # its outer reduction loops
 

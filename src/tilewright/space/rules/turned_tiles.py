@@ -11,7 +11,7 @@ follows from the indices alone, so any permutation is one, with arithmetic on ei
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tilewright.expr.index.simplify import affine
 from tilewright.expr.nodes import Read, as_expr, free_vars, reads
@@ -20,16 +20,15 @@ from tilewright.schedule.steps import (
     Annotate,
     CacheRead,
     Reorder,
-    Split,
     extent_int,
 )
-from tilewright.space.decisions import TileFactors, slack, variables
+from tilewright.space.decisions import TILE, S, variables
 from tilewright.space.derivation import Derivation, Rule, Verdict
 from tilewright.space.predicates import element_expr, has_data_reuse, vector_axis
 
-STRUCTURE = "SSS"
 MOST_ROWS = 16
 """Elements that a register tile has along the axis that is read: a line of four-byte ones."""
+STRUCTURE = (S, S, replace(TILE, most=MOST_ROWS))
 GROUP = 4
 """Of these, so many are loaded at once (`codegen.llvm.loads`)."""
 
@@ -92,23 +91,11 @@ def _turn(d: Derivation) -> list[Derivation]:
 def _tile(d: Derivation, name: str, turn: Turn) -> None:
     stage = d.state[name]
     turned = (turn.along, turn.stored)
-    for axis in turned:
-        extent = next(extent_int(a.extent) for a in stage.axes if a.name == axis)
-        lanes = d.target.lanes(stage.tensor.dtype) if axis == turn.stored else 0
-        most = lanes or MOST_ROWS
-        tile = TileFactors(
-            f"{stage.work}.{axis}",
-            stage.work,
-            extent,
-            len(STRUCTURE),
-            most,
-            slack(extent, lanes),
-            lanes,
-        )
-        lengths = variables(d.decide(tile))
-        if not lanes and (tile.table[:, -1] % GROUP == 0).any():
-            d.constraints.append((as_expr(lengths[-1]) % GROUP).eq(0))
-        d.apply(Split(name, axis, lengths))
+    tiles = d.tile(stage, turn.along, STRUCTURE)
+    if (tiles.table[:, -1] % GROUP == 0).any():
+        d.constraints.append((as_expr(variables(tiles)[-1]) % GROUP).eq(0))
+    vectors = replace(TILE, most=d.target.lanes(stage.tensor.dtype))
+    d.tile(stage, turn.stored, (S, S, vectors), vector=True)
     others = tuple(a.name for a in stage.axes if a.name not in turned)
     levels = [tuple(f"{axis}.{level}" for axis in turned) for level in range(len(STRUCTURE))]
     d.apply(Reorder(name, ((*others, *levels[0]), *levels[1:])))
