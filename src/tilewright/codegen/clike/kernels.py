@@ -22,8 +22,9 @@ from tilewright.codegen.clike.lines import INDENT, Lines
 from tilewright.codegen.clike.names import Names
 from tilewright.codegen.clike.shared import SharedMemory
 from tilewright.codegen.clike.tensor_maps import TensorMaps
-from tilewright.codegen.clike.unroll import GREATEST_KERNEL, Unrolling
+from tilewright.codegen.clike.unroll import Unrolling
 from tilewright.codegen.linear import Linear, Linearizer
+from tilewright.codegen.passes.size import BUDGET
 from tilewright.contract.artifact import TensorMap
 from tilewright.expr.dtypes import FLOAT32
 from tilewright.expr.index.intervals import Interval
@@ -131,10 +132,10 @@ class _Writer:
         )
         self.chunks = Chunks(self.write, self.names, self.forms, self.out)
         self.unrolling = Unrolling(self.root)
-        if self.unrolling.statements > GREATEST_KERNEL:
+        if self.unrolling.statements > BUDGET.device_kernel:
             raise BuildError(
                 f"a kernel would become {self.unrolling.statements} statements, more than "
-                f"{GREATEST_KERNEL}; unroll less or use smaller tiles"
+                f"{BUDGET.device_kernel}; unroll less or use smaller tiles"
             )
 
     # ---- the whole kernel -------------------------------------------------------------------
