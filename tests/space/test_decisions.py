@@ -26,6 +26,7 @@ from tilewright.space.decisions import (
 )
 
 FOUR = (S, S, S, TILE)
+ONCE = replace(S, most=1)
 VECTOR = (S, S, S, replace(TILE, lanes=16))
 DECISIONS: dict[str, Decision] = {
     "composite": TileFactors("c.i", "c", 48, FOUR, slack=3),
@@ -34,6 +35,7 @@ DECISIONS: dict[str, Decision] = {
     "two levels": TileFactors("c.k", "c", 36, (S, TILE)),
     "vector": TileFactors("c.j", "c", 40, VECTOR, slack=15),
     "groups": TileFactors("c.j", "c", 96, VECTOR, slack=15, within=32),
+    "panels": TileFactors("c.j", "c", 40, (ONCE, ONCE, S, TILE), slack=2),
     "tiny": TileFactors("c.i", "c", 2, FOUR),
     "steps": Choice("c.unroll", "c", "pragma", (0, 16, 64, 512), ordered=True),
     "places": Choice("c.at", "c", "location", (0, 1, 2)),
@@ -88,6 +90,15 @@ def test_tiles_within_groups_never_cross_them() -> None:
     tiles = DECISIONS["groups"].table
     assert {prod(row) for row in tiles.tolist()} == {1, 2, 4, 8, 16, 32}
     assert set(tiles[:, -1]) == {1, 2, 4, 8, 16, 32}
+
+
+def test_levels_have_at_most_so_many_iterations() -> None:
+    """Of all tilings those in which the first two have one."""
+    every = TileFactors("c.j", "c", 40, FOUR, slack=2).table
+    once = DECISIONS["panels"].table
+    np.testing.assert_array_equal(once, every[(every[:, 0] == 1) & (every.prod(axis=1) >= 40)])
+    two = TileFactors("c.j", "c", 40, (S, replace(S, most=2), S, TILE), slack=2).table
+    np.testing.assert_array_equal(two, every[every[:, 0] <= 2])
 
 
 @pytest.mark.parametrize("name", DECISIONS)

@@ -15,9 +15,9 @@ from math import prod
 
 from tilewright.codegen.clike import combine
 from tilewright.codegen.clike.calls import awaited, call_text, ends_groups, named, windows
-from tilewright.codegen.clike.chunks import Chunks
+from tilewright.codegen.clike.chunks import VectorLoops
 from tilewright.codegen.clike.dialect import PRIVATE, SHARED, TABLE, Dialect
-from tilewright.codegen.clike.expressions import Expressions, Place, element_count
+from tilewright.codegen.clike.expressions import ArrayPlace, Expressions, element_count
 from tilewright.codegen.clike.lines import INDENT, Lines
 from tilewright.codegen.clike.names import Names
 from tilewright.codegen.clike.shared import SharedMemory
@@ -69,10 +69,10 @@ class KernelText:
 
 
 def write_kernel(
-    name: str, root: Node, places: Mapping[str, Place], dialect: Dialect, names: Names
+    name: str, root: Node, places: Mapping[str, ArrayPlace], dialect: Dialect, names: Names
 ) -> KernelText:
     """Write one root nest. `places` are the tensors outside of it, by name."""
-    return _Writer(root, places, dialect, names).kernel(name)
+    return _KernelWriter(root, places, dialect, names).kernel(name)
 
 
 def row_major(tensor: Tensor, offset: tuple[Expr, ...], forms: Linearizer) -> _Flat:
@@ -100,9 +100,9 @@ class _Flat:
 
 
 @dataclass
-class _Writer:
+class _KernelWriter:
     root: Node
-    outside: Mapping[str, Place]
+    outside: Mapping[str, ArrayPlace]
     dialect: Dialect
     names: Names
     out: Lines = field(default_factory=Lines)
@@ -130,7 +130,7 @@ class _Writer:
         self.write = Expressions(
             self.dialect, self.places, self.loop_names, self.ranges, self.helpers
         )
-        self.chunks = Chunks(self.write, self.names, self.forms, self.out)
+        self.chunks = VectorLoops(self.write, self.names, self.forms, self.out)
         self.unrolling = Unrolling(self.root)
         if self.unrolling.statements > BUDGET.device_kernel:
             raise BuildError(
@@ -283,7 +283,7 @@ class _Writer:
         space = SHARED if node.scope is Scope.SHARED else PRIVATE
         flat = row_major(tensor, node.offset, self.forms)
         swizzle = Swizzle.of(tensor) if node.swizzled else None
-        self.places[tensor.name] = Place(name, space, tensor.dtype, flat, swizzle)
+        self.places[tensor.name] = ArrayPlace(name, space, tensor.dtype, flat, swizzle)
         if space == SHARED:
             self.shared.add(name, tensor, node.slot, tensor.name in self.windows)
             return
@@ -333,7 +333,7 @@ class _Writer:
         with self.scope(f"if ({test})"):
             self.store(inner, team)
 
-    def update(self, node: Store, place: Place, index: str, value: str) -> str:
+    def update(self, node: Store, place: ArrayPlace, index: str, value: str) -> str:
         """The assignment or the update of one element."""
         if node.reduce is None:
             return self.write.assignment(place, index, value)
@@ -347,7 +347,7 @@ class _Writer:
     def combined(
         self,
         node: Store,
-        place: Place,
+        place: ArrayPlace,
         index: str,
         kinds: tuple[Kind, ...],
         value: str,

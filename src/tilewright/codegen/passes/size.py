@@ -13,7 +13,7 @@ from tilewright.nest.nodes import For, Kind, Node, Store, bodies
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class CodeBudget:
     """Statements that code generation may write out, and what else keeps code short and quick to
     make; what would be more runs, or stays as it is.
     """
@@ -55,7 +55,7 @@ class Budget:
     """Operations that a statement of C writes out, each as often as it is used."""
 
 
-BUDGET = Budget()
+BUDGET = CodeBudget()
 
 
 class CodeSize:

@@ -12,7 +12,7 @@ for, or free.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -60,9 +60,8 @@ class Named:
         self.space, self.operator = space, operator
         every = [s for sketch in space.sketches for s in sketch.state.stages.values()]
         caches = [s.name for s in every if s.role is Role.CACHE and s.work == operator.stage]
-        self._roles = roles(space.dag, operator.stage) | dict.fromkeys(caches, "m")
-        longest = sorted(self._roles, key=lambda name: (-len(name), name))
-        self._tensor = re.compile(rf"(?<!\w)({'|'.join(map(re.escape, longest))})(?!\w)")
+        known = roles(space.dag, operator.stage)
+        self._renamed = renaming(known | dict.fromkeys(caches, "m"))
 
     def places(self, sketch: Sketch) -> set[str]:
         """Where a sketch has its stages computed: `conv_pad: at conv` becomes `m<0: at m`."""
@@ -98,9 +97,12 @@ class Named:
         compute = compute_of(self.space.dag.tensor(sketch.state[name].node))
         return {a.name: f"#{i}" for i, a in enumerate((*compute.axes, *compute.reduce_axes))}
 
-    def _renamed(self, text: str) -> str:
-        """Roles for names; a write cache does the work of its stage."""
-        return self._tensor.sub(lambda found: self._roles[found[0]], text)
+
+def renaming(names: Mapping[str, str]) -> Callable[[str], str]:
+    """What puts other names of tensors into a text."""
+    longest = sorted(names, key=lambda name: (-len(name), name))
+    pattern = re.compile(rf"(?<!\w)({'|'.join(map(re.escape, longest))})(?!\w)")
+    return lambda text: pattern.sub(lambda found: names[found[0]], text)
 
 
 def roles(dag: ComputeDAG, major: str) -> dict[str, str]:

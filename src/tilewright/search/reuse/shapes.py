@@ -39,7 +39,7 @@ from tilewright.search.reuse.shape_costs import (
     unrolled,
 )
 from tilewright.space.decisions import Choice, Decision, TileFactors, divisors
-from tilewright.space.space import Sketch, Space
+from tilewright.space.space import Space
 from tilewright.target import GpuTarget
 
 SECTOR_BYTES = 32  # that a GPU's caches ask for
@@ -103,10 +103,8 @@ class Shapes:
         own = [s for s in parts if stages[s].node == operator.stage]
         for stage in sorted(own, key=lambda s: -parts[s]):
             levels = _levels(space, sketch, stage, row)
-            reduced = _reductions(space.sketches[sketch], stage)
             mine = [d for d in tiles if d.stage == stage]
-            reduction = [d for d in mine if f"{d.name}.".startswith(reduced)]
-            spatial = [d for d in mine if d not in reduction]
+            spatial, reduction = ([d for d in mine if d.levels[0].letter == x] for x in "SR")
             counts = {len(d.levels) for d in spatial}, {len(d.levels) for d in reduction}
             if counts == ({levels.spatial}, {levels.reduction}):
                 found = Shapes(
@@ -337,13 +335,6 @@ def _levels(space: Space, sketch: int, stage: str, row: Ints) -> Levels:
     decisions = space.sketches[sketch].decisions
     level = [row[space.span(d)][0] for d in decisions if d.name == f"{stage}.level"]
     return CPU_INNER_LEVELS if INNER in level else CPU_LEVELS
-
-
-def _reductions(sketch: Sketch, node: str) -> tuple[str, ...]:
-    """What the names of its tiled reductions begin with: `conv.rh.q` is a part of `conv.rh`."""
-    stages = [stage for stage in sketch.state.stages.values() if stage.work == node]
-    names = {a.name for stage in stages for a in stage.compute.reduce_axes}
-    return tuple(f"{node}.{name}." for name in sorted(names))
 
 
 def valid_ones(space: Space, programs: Population) -> Population:
