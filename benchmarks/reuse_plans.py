@@ -16,7 +16,7 @@ from benchmarks.reuse_records import task_of
 from tilewright.cli.console import output
 from tilewright.records.rows import REUSE, SEARCH
 from tilewright.search.reuse.family import Family, Nest, Operator, bridges
-from tilewright.search.reuse.plan import COSTS, ReusePlan, make_plan
+from tilewright.search.reuse.plan import COSTS, Plan, make_plan
 from tilewright.search.tasks import TuningTask
 from tilewright.target import Target
 
@@ -42,7 +42,7 @@ class Foreseen:
     spent: int | None = None
 
     @staticmethod
-    def of(plan: ReusePlan, spent: Mapping[str, int] | None = None) -> Foreseen:
+    def of(plan: Plan, spent: Mapping[str, int] | None = None) -> Foreseen:
         """That of a plan; `spent` says what its steps measured, by the hash of their tasks."""
         reuses = [step for step in plan.steps if step.kind == REUSE]
         return Foreseen(

@@ -174,24 +174,35 @@ def tune(
     with progress.display(console) as show:
         try:
             tw.tune(
-                loaded, minutes=minutes, trials=trials, patience=patience, db=db, objective=goal,
-                target=chosen, strategy=strategy, reuse=reuse or False, profile=profile, seed=seed,
-                runner=runner, callbacks=[show], progress=False,
-            )  # fmt: skip
+                loaded,
+                minutes=minutes,
+                trials=trials,
+                patience=patience,
+                db=db,
+                objective=goal,
+                target=chosen,
+                strategy=strategy,
+                reuse=reuse or False,
+                profile=profile,
+                seed=seed,
+                runner=runner,
+                callbacks=[show],
+                progress=False,
+            )
         except KeyboardInterrupt as caught:
             interrupt = caught
     if interrupt is not None:
         with suppress(OSError):  # the terminal may be what has gone
             console.print("Stopped.", style="bold")
-            report(console, show.last, db)
+            if show.last is not None:
+                report(console, show.last, db)
         raise typer.Exit(exit_status(interrupt))
-    report(console, show.last, db)
+    if show.last is not None:
+        report(console, show.last, db)
 
 
-def report(console: Console, snapshot: Snapshot | None, db: str) -> None:
-    """What a run reached, and where the records are; nothing of one that did not begin."""
-    if snapshot is None:
-        return
+def report(console: Console, snapshot: Snapshot, db: str) -> None:
+    """What a run reached, and where the records are."""
     progress.print_summary(console, snapshot)
     budget = snapshot.budget.trials
     if budget is not None and snapshot.trials >= budget:

@@ -36,7 +36,7 @@ from tilewright.search.disturbance import Disturbance
 from tilewright.search.objectives import Objective, ObjectiveModel, as_objective
 from tilewright.search.progress import Budget, Callback, Progress, TaskResult, weighted_sum
 from tilewright.search.reuse.edges import RANKED, WHOLE
-from tilewright.search.reuse.plan import COSTS, ReusePlan, make_plan
+from tilewright.search.reuse.plan import COSTS, Plan, make_plan
 from tilewright.search.reuse.run import Planned, known_tasks
 from tilewright.search.strategies.profile_plan import ProfilePlan, plan_profile
 from tilewright.search.strategies.profiler import PROFILE, ProfileStrategy
@@ -260,7 +260,7 @@ def plan(
     rules: Sequence[Rule] = (),
     reuse: bool | str = True,
     profile: Literal[False] = False,
-) -> ReusePlan: ...
+) -> Plan: ...
 @overload
 def plan(
     models: Tunable | PathLike | Sequence[Tunable | PathLike],
@@ -270,7 +270,7 @@ def plan(
     rules: Sequence[Rule] = (),
     reuse: bool | str = True,
     profile: bool,
-) -> ReusePlan | ProfilePlan: ...
+) -> Plan | ProfilePlan: ...
 def plan(
     models: Tunable | PathLike | Sequence[Tunable | PathLike],
     *,
@@ -279,7 +279,7 @@ def plan(
     rules: Sequence[Rule] = (),
     reuse: bool | str = True,
     profile: bool = False,
-) -> ReusePlan | ProfilePlan:
+) -> Plan | ProfilePlan:
     """What `tune(models, reuse=reuse)` would do with this database (which need not exist): which
     tasks are searched, and which reuse whose programs; for `reuse="all"` that takes some seconds an
     operator. Arguments are those of `tune`. With `profile`, how many programs

@@ -56,7 +56,7 @@ from tilewright.nest.nodes import (
 )
 from tilewright.nest.operations import operations
 from tilewright.schedule.bounds import Bounds, infer_bounds, loop_ranges, loop_var
-from tilewright.schedule.forms import FORMS, FormPlace
+from tilewright.schedule.forms import FORMS, Place
 from tilewright.schedule.layout import Layout
 from tilewright.schedule.stage_steps import neutral
 from tilewright.schedule.state import InForm, Mapped, SplitRelation, Stage, State
@@ -172,7 +172,7 @@ class _Lowering:
         found = FORMS[form.name].match(stage.compute)
         if found is None:
             raise ScheduleError(f"{stage.name} is {form.name} no more after what was inlined")
-        place = FormPlace(
+        place = Place(
             self.storage(stage.tensor),
             stage.compute.axes,
             lambda e, at: self.lowered(stage, substitute(e, dict(at))),

@@ -12,7 +12,7 @@ from math import prod
 
 from tilewright.codegen import Kernel
 from tilewright.codegen.clike.dialect import GLOBAL, TABLE, Dialect
-from tilewright.codegen.clike.expressions import ArrayPlace, Expressions, element_count
+from tilewright.codegen.clike.expressions import Expressions, Place, element_count
 from tilewright.codegen.clike.kernels import KernelText, row_major, write_kernel
 from tilewright.codegen.clike.names import Names
 from tilewright.codegen.linear import Linearizer
@@ -47,7 +47,7 @@ def emit(program: Program, dialect: Dialect) -> Kernel:
     """Write all kernels of a concrete program. Raises BuildError for what devices cannot do."""
     body = passed(program, GPU_PASSES).body
     names, forms = Names(), Linearizer()
-    places: dict[str, ArrayPlace] = {}
+    places: dict[str, Place] = {}
     for tensor in (*program.inputs, *program.constants, *program.outputs):
         places[tensor.name] = _place(tensor, GLOBAL, names, forms)
     tables = [_table(t, places, names, forms, dialect) for t in program.tables]
@@ -83,15 +83,15 @@ def _text(written: list[KernelText], tables: list[str], dialect: Dialect) -> str
 
 def _place(
     tensor: Tensor, space: str, names: Names, forms: Linearizer, alloc: Alloc | None = None
-) -> ArrayPlace:
+) -> Place:
     flat = row_major(tensor, alloc.offset if alloc is not None else (), forms)
     if prod(flat.shape) > MOST_ELEMENTS:
         raise BuildError(f"{tensor.name} has more than {MOST_ELEMENTS} elements")
-    return ArrayPlace(names.new(tensor.name), space, tensor.dtype, flat)
+    return Place(names.new(tensor.name), space, tensor.dtype, flat)
 
 
 def _table(
-    tensor: Tensor, places: dict[str, ArrayPlace], names: Names, forms: Linearizer, dialect: Dialect
+    tensor: Tensor, places: dict[str, Place], names: Names, forms: Linearizer, dialect: Dialect
 ) -> str:
     """The definition of a table of constants."""
     assert isinstance(tensor.source, Table)

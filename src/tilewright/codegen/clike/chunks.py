@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from tilewright.codegen.clike import vectors
 from tilewright.codegen.clike.dialect import GLOBAL, SHARED
-from tilewright.codegen.clike.expressions import ArrayPlace, Expressions
+from tilewright.codegen.clike.expressions import Expressions, Place
 from tilewright.codegen.clike.lines import Lines
 from tilewright.codegen.clike.names import Names
 from tilewright.codegen.linear import Linearizer
@@ -90,7 +90,7 @@ class VectorLoops:
         return self.is_vector_access(place, node.indices, var, width)
 
     def is_vector_access(
-        self, place: ArrayPlace, indices: tuple[Expr, ...], var: str, width: int
+        self, place: Place, indices: tuple[Expr, ...], var: str, width: int
     ) -> bool:
         return (
             place.space in (GLOBAL, SHARED)
@@ -152,7 +152,7 @@ class VectorLoops:
         return name
 
     def vector_load(
-        self, read: Read, place: ArrayPlace, lanes: list[dict[str, Expr]], copied: bool
+        self, read: Read, place: Place, lanes: list[dict[str, Expr]], copied: bool
     ) -> str:
         """Load the elements of all lanes; returns the vector's name."""
         name, width = self.names.new(f"{place.name}_v"), len(lanes)

@@ -77,7 +77,7 @@ def _chosen(e: Expr) -> tuple[Expr, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class ArrayPlace:
+class Place:
     """Where a tensor's elements are: its C name, address space, how indices become one, and what
     becomes of that in swizzled rows.
     """
@@ -94,7 +94,7 @@ class Expressions:
     """Writes expressions of one kernel. `helpers` collects the functions they need."""
 
     dialect: Dialect
-    places: Mapping[str, ArrayPlace]
+    places: Mapping[str, Place]
     names: Mapping[str, str]
     ranges: Mapping[str, Interval]
     helpers: dict[str, str] = field(default_factory=dict)
@@ -331,7 +331,7 @@ class Expressions:
         known = self.loaded.get((read.tensor.name, index))
         return known if known is not None else self.element(place, self.at(place, index))
 
-    def at(self, place: ArrayPlace, index: Expr) -> str:
+    def at(self, place: Place, index: Expr) -> str:
         """A flat index as the text that finds the element."""
         if place.swizzle is None:
             return self.text(index)
@@ -339,18 +339,18 @@ class Expressions:
         s = place.swizzle
         return f"tw_swizzled({self.text(index)}, {s.unit}, {s.shift}, {s.mask})"
 
-    def place(self, tensor: str) -> ArrayPlace:
+    def place(self, tensor: str) -> Place:
         if tensor not in self.places:
             raise BuildError(f"{tensor} is not declared here")
         return self.places[tensor]
 
-    def element(self, place: ArrayPlace, index: str) -> str:
+    def element(self, place: Place, index: str) -> str:
         """The element at a flat index, converted from how it is stored."""
         if place.dtype.name in NARROWING:
             return self.dialect.narrow_load(place.dtype, place.name, place.space, index)
         return f"{place.name}[{index}]"
 
-    def assignment(self, place: ArrayPlace, index: str, value: str) -> str:
+    def assignment(self, place: Place, index: str, value: str) -> str:
         """A statement that stores a value of the compute type."""
         if place.dtype.name in NARROWING:
             return self.dialect.narrow_store(place.dtype, place.name, place.space, index, value)

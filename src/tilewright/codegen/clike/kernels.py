@@ -17,7 +17,7 @@ from tilewright.codegen.clike import combine
 from tilewright.codegen.clike.calls import awaited, call_text, ends_groups, named, windows
 from tilewright.codegen.clike.chunks import VectorLoops
 from tilewright.codegen.clike.dialect import PRIVATE, SHARED, TABLE, Dialect
-from tilewright.codegen.clike.expressions import ArrayPlace, Expressions, element_count
+from tilewright.codegen.clike.expressions import Expressions, Place, element_count
 from tilewright.codegen.clike.lines import INDENT, Lines
 from tilewright.codegen.clike.names import Names
 from tilewright.codegen.clike.shared import SharedMemory
@@ -69,7 +69,7 @@ class KernelText:
 
 
 def write_kernel(
-    name: str, root: Node, places: Mapping[str, ArrayPlace], dialect: Dialect, names: Names
+    name: str, root: Node, places: Mapping[str, Place], dialect: Dialect, names: Names
 ) -> KernelText:
     """Write one root nest. `places` are the tensors outside of it, by name."""
     return _KernelWriter(root, places, dialect, names).kernel(name)
@@ -102,7 +102,7 @@ class _Flat:
 @dataclass
 class _KernelWriter:
     root: Node
-    outside: Mapping[str, ArrayPlace]
+    outside: Mapping[str, Place]
     dialect: Dialect
     names: Names
     out: Lines = field(default_factory=Lines)
@@ -283,7 +283,7 @@ class _KernelWriter:
         space = SHARED if node.scope is Scope.SHARED else PRIVATE
         flat = row_major(tensor, node.offset, self.forms)
         swizzle = Swizzle.of(tensor) if node.swizzled else None
-        self.places[tensor.name] = ArrayPlace(name, space, tensor.dtype, flat, swizzle)
+        self.places[tensor.name] = Place(name, space, tensor.dtype, flat, swizzle)
         if space == SHARED:
             self.shared.add(name, tensor, node.slot, tensor.name in self.windows)
             return
@@ -333,7 +333,7 @@ class _KernelWriter:
         with self.scope(f"if ({test})"):
             self.store(inner, team)
 
-    def update(self, node: Store, place: ArrayPlace, index: str, value: str) -> str:
+    def update(self, node: Store, place: Place, index: str, value: str) -> str:
         """The assignment or the update of one element."""
         if node.reduce is None:
             return self.write.assignment(place, index, value)
@@ -347,7 +347,7 @@ class _KernelWriter:
     def combined(
         self,
         node: Store,
-        place: ArrayPlace,
+        place: Place,
         index: str,
         kinds: tuple[Kind, ...],
         value: str,

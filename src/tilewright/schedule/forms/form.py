@@ -35,7 +35,7 @@ Values = Mapping[str, Expr]
 
 
 @dataclass(frozen=True, slots=True)
-class FormPlace:
+class Place:
     """Where a form is written: the storage of its stage, and how the stage's math is said there.
 
     `lowered` gives an expression over its `axes` for values of some of them, the others being the
@@ -101,7 +101,7 @@ class Formed(Protocol):
         other.
         """
 
-    def nest(self, place: FormPlace) -> Node:
+    def nest(self, place: Place) -> Node:
         """What is done inside the loops over `outer`."""
 
 

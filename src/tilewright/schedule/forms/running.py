@@ -23,7 +23,7 @@ from tilewright.expr.nodes import (
 )
 from tilewright.expr.tensors import Compute
 from tilewright.nest.nodes import Node, Store, allocated, seq
-from tilewright.schedule.forms.form import Chosen, Form, FormPlace, Values
+from tilewright.schedule.forms.form import Chosen, Form, Place, Values
 from tilewright.schedule.step import extent_int
 
 SWAPPED = {"gt": "lt", "ge": "le"}
@@ -49,7 +49,7 @@ class Prefixes:
     def outer(self) -> tuple[str, ...]:
         return tuple(a.name for a in self.axes[: self.axes.index(self.along)])
 
-    def nest(self, place: FormPlace) -> Node:
+    def nest(self, place: Place) -> Node:
         axes = self.axes[self.axes.index(self.along) + 1 :]
         shape = tuple(extent_int(a.extent) for a in axes) or (1,)
         total = place.storage("total", shape, self.value.dtype)

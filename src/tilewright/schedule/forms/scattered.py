@@ -28,7 +28,7 @@ from tilewright.expr.nodes import (
 from tilewright.expr.operators.shapes import clamped
 from tilewright.expr.tensors import Compute
 from tilewright.nest.nodes import If, Node, Store, allocated, seq
-from tilewright.schedule.forms.form import Chosen, Form, FormPlace, Values
+from tilewright.schedule.forms.form import Chosen, Form, Place, Values
 from tilewright.schedule.step import extent_int
 
 
@@ -51,7 +51,7 @@ class Places:
         first = next(n for n, a in enumerate(self.axes) if a.name in self.named)
         return tuple(a.name for a in self.axes[:first])
 
-    def nest(self, place: FormPlace) -> Node:
+    def nest(self, place: Place) -> Node:
         axes = self.axes[len(self.outer) :]
         inner = tuple(a for a in axes if a.name not in self.named)
         conditions = [t for t in self.tests if not isinstance(t, str)]
@@ -85,7 +85,7 @@ class Places:
         run = place.loop(self.over.name, extent_int(self.over.extent), term)
         return seq(start, allocated(spots, run))
 
-    def _tested(self, place: FormPlace, spots: Tensor, at: Values, node: Node) -> Node:
+    def _tested(self, place: Place, spots: Tensor, at: Values, node: Node) -> Node:
         """`node` where all tests hold, the places found on the way."""
         numbers = {name: n for n, name in enumerate(self.named)}
         for test in reversed(self.tests):

@@ -36,7 +36,7 @@ from tilewright.expr.operators.indexing import before
 from tilewright.expr.operators.shapes import clamped
 from tilewright.expr.tensors import Compute
 from tilewright.nest.nodes import For, If, Kind, Node, Store, allocated, seq
-from tilewright.schedule.forms.form import Chosen, Form, FormPlace
+from tilewright.schedule.forms.form import Chosen, Form, Place
 from tilewright.schedule.state import Stage, State
 from tilewright.schedule.step import extent_int
 
@@ -61,7 +61,7 @@ class First:
     def outer(self) -> tuple[str, ...]:
         return tuple(a.name for a in self.axes if a != self.ranked)
 
-    def nest(self, place: FormPlace) -> Node:
+    def nest(self, place: Place) -> Node:
         extent, count = extent_int(self.over.extent), extent_int(self.ranked.extent)
         key = place.storage("key", (extent,), self.key.dtype)
         sorting = _Sorting(place, self.key.dtype)
@@ -89,7 +89,7 @@ class First:
 class _Sorting:
     """Writes the sorting of keys of one type, smallest first."""
 
-    place: FormPlace
+    place: Place
     dtype: DType
 
     def all_of(self, key: Tensor, then: Callable[[Tensor], Node]) -> Node:

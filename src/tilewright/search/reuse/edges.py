@@ -58,7 +58,7 @@ def distance(target: Nest, source: Nest) -> float:
 
 
 @dataclass
-class ReuseEdges:
+class Edges:
     """Expected programs of reuses in one `mode`; with `dominated` one of two operators has to
     dominate the other (ETO, definition 2).
     """

@@ -28,7 +28,7 @@ from tilewright.ground.text import clock, count
 from tilewright.records.rows import FOREIGN, RECORDED, REUSE, SEARCH
 from tilewright.search.progress import TRIAL_S
 from tilewright.search.reuse.correspondence import abilities
-from tilewright.search.reuse.edges import RANKED, WHOLE, Member, ReuseEdges, distance
+from tilewright.search.reuse.edges import RANKED, WHOLE, Edges, Member, distance
 from tilewright.search.reuse.family import Family, Operator, bridge, bridges
 from tilewright.search.reuse.graph import Graph, Tree, cost, steiner_tree
 from tilewright.search.reuse.strategy import LENGTH, ROUND
@@ -62,7 +62,7 @@ COSTS = {RANKED: Costs(), WHOLE: Costs(mode=WHOLE, dominated=True)}  # by mode; 
 
 
 @dataclass(frozen=True)
-class PlanStep:
+class Step:
     """What is done for one task, with `programs` trials: searched from nothing, or near the good
     programs of `source`, an earlier step's (REUSE), the records' (RECORDED) or those that
     another machine has of the task itself (FOREIGN). Hashes are tasks'.
@@ -75,7 +75,7 @@ class PlanStep:
 
 
 @dataclass(frozen=True)
-class ReusePlan:
+class Plan:
     """Steps for the tasks that matter and have relatives, sources first; others are searched as
     ever. `tasks` are those given, then bridges in use, of which `considered` came into question,
     and other machines' tasks; `recorded` are the sources that this machine's records hold. `rest`
@@ -83,7 +83,7 @@ class ReusePlan:
     """
 
     tasks: tuple[TuningTask, ...]
-    steps: tuple[PlanStep, ...]
+    steps: tuple[Step, ...]
     recorded: tuple[TuningTask, ...] = ()
     considered: int = 0
     rest: int = 0
@@ -137,13 +137,13 @@ def make_plan(
     rules: Sequence[Rule] | None = None,
     costs: Costs | None = None,
     hops: int | None = 1,
-) -> ReusePlan:
+) -> Plan:
     """The plan for some tasks. `recorded` are tasks whose programs are known, others or these,
     `foreign` those that other machines have programs of; `hops` is how far bridges go (None: all of
     them, 0: none).
     """
     costs = costs or COSTS[RANKED]
-    edges = ReuseEdges(target, rules, costs.mode, costs.dominated)
+    edges = Edges(target, rules, costs.mode, costs.dominated)
     planner = _Planner(target, rules, costs, hops, edges)
     members = [planner.member(task) for task in tasks]
     families: dict[Family, list[Member]] = {}
@@ -153,7 +153,7 @@ def make_plan(
     for records in (FOREIGN, RECORDED):  # of a task of both, what this machine has counts
         for member in planner.recorded(known[records], families, records):
             families[member.operator.family].append(member)
-    steps: list[PlanStep] = []
+    steps: list[Step] = []
     sources: list[Member] = []
     considered = 0
     shares = _shares(tasks, [m.operator.family for m in members])
@@ -167,7 +167,7 @@ def make_plan(
         steps += some
         reused = {step.source for step in some}
         sources += [m for m in every if m.task.hash in reused]
-    return ReusePlan(
+    return Plan(
         (*tasks, *(m.task for m in sources if m.is_helper)),
         tuple(steps),
         tuple(m.task for m in sources if m.records == RECORDED),
@@ -200,7 +200,7 @@ class _Planner:
     rules: Sequence[Rule] | None
     costs: Costs
     hops: int | None
-    edges: ReuseEdges
+    edges: Edges
 
     def member(self, task: TuningTask, records: str | None = None) -> Member:
         """What the planner knows of a task."""
@@ -243,9 +243,7 @@ class _Planner:
             found.append(self.member(task))
         return found
 
-    def steps(
-        self, family: Sequence[Member], worth: float
-    ) -> tuple[list[PlanStep], Sequence[Member]]:
+    def steps(self, family: Sequence[Member], worth: float) -> tuple[list[Step], Sequence[Member]]:
         """The cheapest way to programs for all of a family that are wanted, sources first, and the
         bridges that came into question; no steps where none has relatives. A search gets that part
         of its programs that it is `worth`.
@@ -282,9 +280,7 @@ class _Planner:
         first = min(c for (source, _), c in graph.items() if source == ROOT)
         return wanted + max(first, least) + self.costs.default
 
-    def _steps(
-        self, family: Sequence[Member], graph: Graph[str], tree: Tree[str]
-    ) -> list[PlanStep]:
+    def _steps(self, family: Sequence[Member], graph: Graph[str], tree: Tree[str]) -> list[Step]:
         records = {m.task.hash: m.records for m in family}
         if all(records[task] is None for task in tree) and len(tree) < 2:
             return []  # a search from nothing, as without a plan
@@ -297,12 +293,12 @@ class _Planner:
             if source != ROOT:
                 kind = RECORDED if records[source] == RECORDED else REUSE
                 programs = max(1, round(graph[source, task] - extra))
-                found.append(PlanStep(task, kind, source, programs))
+                found.append(Step(task, kind, source, programs))
             elif records[task] == FOREIGN:
                 programs = self.costs.foreign if task in helpers else LENGTH
-                found.append(PlanStep(task, FOREIGN, task, programs))
+                found.append(Step(task, FOREIGN, task, programs))
             elif records[task] is None:
-                found.append(PlanStep(task, SEARCH, None, round(graph[ROOT, task])))
+                found.append(Step(task, SEARCH, None, round(graph[ROOT, task])))
         return found
 
     def _graph(self, family: Sequence[Member], search: float) -> Graph[str]:
