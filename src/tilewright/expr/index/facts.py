@@ -65,6 +65,7 @@ class Facts:
     forms: AffineForms = field(default_factory=AffineForms)
     simplifier: Simplifier = field(init=False)
     _atoms: dict[str, Interval] = field(default_factory=dict, init=False)
+    _done: dict[Affine, Interval] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "simplifier", Simplifier(self.ranges))
@@ -156,6 +157,11 @@ class Facts:
         return self.forms.atom(e) if may_wrap(e) else self.forms.of(e)
 
     def _bounds(self, form: Affine) -> Interval:
+        if form not in self._done:
+            self._done[form] = self._found(form)
+        return self._done[form]
+
+    def _found(self, form: Affine) -> Interval:
         found = self._reduced(form, 0)
         for name, k in form.terms:
             quotient = self._quotient(self.forms.opaque.get(name))
