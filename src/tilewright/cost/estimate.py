@@ -28,6 +28,7 @@ from tilewright.nest.marks import GREATEST_UNROLL_STEP
 from tilewright.nest.nodes import Kind
 from tilewright.target import CpuTarget, Target
 from tilewright.target.cpu import SHUFFLED_STRIDE
+from tilewright.target.dots import dot_cost
 
 
 def _by_level(first: float, second: float) -> Floats:
@@ -36,6 +37,7 @@ def _by_level(first: float, second: float) -> Floats:
 
 
 FMA_PER_CYCLE = 2.0
+INTEGER_MAD = 3.0  # in multiply-adds of floats: a product of int32 is two operations
 LOADS_PER_CYCLE = 1.12  # measured for 512-bit loads and broadcasts that hit L1
 STORES_PER_CYCLE = 1.0
 FMA_LATENCY = 4.0
@@ -58,6 +60,10 @@ SHORTEST = 3.0  # what starting costs at most, in units of reading: misses overl
 STREAM_DOUBT = 0.02  # whether stores past the caches pay is left to measuring
 FILL = 0.7  # share of a cache that a working set may take
 L2_FILL = 0.5  # of the second level, through which everything else passes, and not of one thread
+
+
+WRITTEN = (Kind.VECTOR, Kind.UNROLLED, Kind.DOT)
+"""Loops that are no loops of the machine."""
 
 
 def cpu_estimate(a: Analysis, target: Target) -> tuple[Floats, Floats]:
@@ -99,11 +105,14 @@ def compute_time(a: Analysis, target: CpuTarget, kept: Bools) -> Floats:
     loads = np.ones((a.B, a.n))
     split = np.ones((a.B, a.n))  # cache lines that one vector of an access touches
     lane_cost = np.zeros(a.n)
+    dots = a.of_kind(Kind.DOT)
     for i, loop in enumerate(a.loops):
-        if loop.kind not in (Kind.VECTOR, Kind.UNROLLED):
+        if loop.kind not in WRITTEN:
             continue
         extent = a.extents[i]
         tiles /= extent
+        if loop.kind is Kind.DOT:  # one operation, and one load of each factor
+            continue
         steps = np.ceil(extent / lanes) if loop.kind is Kind.VECTOR else extent
         tile *= steps
         for b in range(a.B):
@@ -111,6 +120,9 @@ def compute_time(a: Analysis, target: CpuTarget, kept: Bools) -> Floats:
                 continue
             if loop.kind is Kind.VECTOR:
                 stride = a.stride(b, i)
+                for dot in dots:
+                    if dot in a.accesses[b].loops:  # its terms are lanes of the same load
+                        stride = np.where(stride == a.extents[dot], 1.0, stride)
                 strided = (stride > 1) & a.live[i]
                 if strided.any():
                     shuffled = strided & (stride <= SHUFFLED_STRIDE) & (b > 0)
@@ -124,6 +136,10 @@ def compute_time(a: Analysis, target: CpuTarget, kept: Bools) -> Floats:
             loads[b] *= steps
     is_update = a.accesses[0].kind == "update"
     arithmetic, slow = _cycles(a.statement.counts, is_update)
+    mads = a.statement.counts.get(("int", "mad"), 0)
+    for dot in dots:
+        each = dot_cost(int(a.extents[dot].max()), target)
+        arithmetic -= mads * (INTEGER_MAD - each)
     written = _written_out(a, tile, kept)
     room = target.vector_registers - loads[0]
     for b, different in _different_loads(a, lanes, written, room):
@@ -133,7 +149,9 @@ def compute_time(a: Analysis, target: CpuTarget, kept: Bools) -> Floats:
     moves = loads[0] * (1.0 / STORES_PER_CYCLE + (1.0 / LOADS_PER_CYCLE if is_update else 0.0))
     busy = np.maximum(tile * arithmetic / FMA_PER_CYCLE, reads / LOADS_PER_CYCLE)
     if is_update:
-        steps = np.where(kept, a.extents, 1.0).prod(0)
+        steps = np.where(kept, a.extents, 1.0)
+        steps[dots] = 1.0
+        steps = steps.prod(0)
         drain = np.where(steps > SHORT_STEPS, SWITCH_CYCLES, SHORT_SWITCH_CYCLES)
         # what is stored and loaded again for every step waits for itself
         stays = np.maximum(busy, FMA_LATENCY) + (moves + drain) / steps
@@ -163,7 +181,7 @@ def _written_out(a: Analysis, tile: Floats, kept: Bools) -> dict[int, Bools]:
     limit = np.minimum(a.marks["unroll_step"], GREATEST_UNROLL_STEP)
     size, open_ = tile, np.ones(a.n, bool)
     for i in range(a.L - 1, -1, -1):
-        if a.loops[i].kind in (Kind.VECTOR, Kind.UNROLLED):
+        if a.loops[i].kind in WRITTEN:
             continue
         size = size * a.extents[i]
         open_ = open_ & (~a.live[i] | (kept[i] & (size <= limit)))
@@ -222,7 +240,8 @@ def _cycles(counts: dict[tuple[str, str], int], reduces: bool) -> tuple[float, f
     The conditions of a reduction are those of its padding: they hold or fail outside of its loops.
     """
     free = ("int", "bool", "select") if reduces else ("int",)
-    quick = sum(
+    quick = INTEGER_MAD * counts.get(("int", "mad"), 0)
+    quick += sum(
         n for (kind, op), n in counts.items() if kind not in free and op not in ("math", "divmod")
     )
     slow = MATH_CYCLES * counts.get(("float", "math"), 0)
@@ -334,7 +353,7 @@ def _run_starts(a: Analysis) -> Floats:
         return starts
     inside, open_ = {}, np.ones(a.n, bool)  # by the loops that make a run
     for i in range(a.L - 1, -1, -1):
-        in_tile = a.loops[i].kind in (Kind.VECTOR, Kind.UNROLLED)
+        in_tile = a.loops[i].kind in WRITTEN
         if not (in_tile or a.loops[i].reduce):
             open_ = open_ & ~a.live[i]
         inside[i] = open_

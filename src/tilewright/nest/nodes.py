@@ -57,12 +57,16 @@ from tilewright.nest.marks import MARKS, Marks
 
 
 class Kind(Enum):
-    """How a loop runs. Vector and unrolled loops have constant extents in a concrete nest."""
+    """How a loop runs. Vector, unrolled and dot loops have constant extents in a concrete nest.
+
+    A dot is a short innermost loop that reduces; an instruction may do all its iterations at once.
+    """
 
     SERIAL = "serial"
     PARALLEL = "parallel"
     VECTOR = "vector"
     UNROLLED = "unrolled"
+    DOT = "dot"
     BLOCK = "block"
     VIRTUAL = "virtual thread"
     THREAD_X = "thread.x"

@@ -15,6 +15,7 @@ from tilewright.expr.index.simplify import affine
 from tilewright.expr.nodes import (
     Axis,
     Binary,
+    Cast,
     Const,
     Expr,
     Read,
@@ -30,8 +31,9 @@ from tilewright.expr.nodes import (
 from tilewright.expr.tensors import Table, is_constant
 from tilewright.schedule.stage_steps import outgrows
 from tilewright.schedule.state import Stage, State
-from tilewright.target import Target
+from tilewright.target import CpuTarget, Target
 from tilewright.target.cpu import SHUFFLED_STRIDE
+from tilewright.target.dots import dot_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +199,37 @@ def vector_axis(state: State, stage: Stage, target: Target) -> str | None:
     wide = [a for a in clean if _fills(a, lanes if a.reduce else lanes / 2)]
     shuffled = [a for a in near if _fills(a, lanes / 2)]
     return next((a.name for a in wide + shuffled + clean + spatial), None)
+
+
+def dot_axis(state: State, stage: Stage, target: Target) -> tuple[str, int] | None:
+    """The reduction along which a dot instruction of the target multiplies and adds, and how many
+    terms at once: one factor is a constant whose layout may change, the other one is contiguous
+    along the reduction and the same in all lanes.
+
+        C[i, j] = Σ_k int32(a[i, k]) * int32(b[k, j])       lanes along j:  k, 4
+    """
+    body, e = stage.compute.body, element_expr(stage)
+    if not isinstance(target, CpuTarget) or not isinstance(body, Reduce) or body.op != "sum":
+        return None
+    match e:
+        case Binary("mul", Cast(_, Read() as left), Cast(_, Read() as right)):
+            factors = [left, right]
+        case _:
+            return None
+    dot = dot_of(target, left.tensor.dtype.name, right.tensor.dtype.name)
+    lanes, free = vector_axis(state, stage, target), packable_constants(state, stage)
+    factors.sort(key=lambda read: read.tensor.name in free)
+    fixed, packed = factors
+    if dot is None or e.dtype.name != "int32" or packed.tensor.name not in free:
+        return None
+    if lanes is None or lanes in free_vars(fixed) or lanes not in free_vars(packed):
+        return None
+    shared = free_vars(fixed) & free_vars(packed)
+    for axis in stage.compute.reduce_axes:
+        long = isinstance(axis.extent, int) and axis.extent >= 2 * dot.length
+        if long and axis.name in shared and _is_contiguous(fixed.indices, axis.name):
+            return axis.name, dot.length
+    return None
 
 
 def _fills(axis: Axis, lanes: float) -> bool:

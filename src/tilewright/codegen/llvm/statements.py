@@ -195,7 +195,11 @@ class Walker:
                 self.ev.enter_lanes(lanes, start)
                 self.visit(node.body)
             self.ev.lanes = None
-        elif node.kind in (Kind.UNROLLED, Kind.VECTOR):
+        elif node.kind is Kind.DOT and self.ev.is_dot(node):
+            env[name] = Linear(0)
+            self.visit(node.body)
+            self.ev.dot = None
+        elif node.kind in (Kind.UNROLLED, Kind.VECTOR, Kind.DOT):
             for i in range(extent):
                 env[name] = Linear(i)
                 self.visit(node.body)

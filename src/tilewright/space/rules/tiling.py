@@ -43,6 +43,7 @@ from tilewright.space.decisions import (
 from tilewright.space.derivation import Derivation, Rule, Verdict, dag_node
 from tilewright.space.predicates import (
     block_length,
+    dot_axis,
     fusible_consumer,
     has_data_reuse,
     packable_constants,
@@ -110,14 +111,20 @@ def multi_level_tile(d: Derivation, structure: Structure, vector: str | None = N
     """
     stage = d.working
     structure.check(stage)
-    tiles = _split_axes(d, stage, structure, vector)
+    dot = dot_axis(d.state, stage, d.target)
+    tiles = _split_axes(d, stage, structure, vector, dot)
     order = _order(stage, structure.levels, tiles, vector)
     periods = d.periods.get(dag_node(stage.name), {})
     phases = tuple(f"{name}.{len(t)}" for name, t in tiles.items() if periods.get(name, 1) > 1)
     if phases:
         first = next(i for i, level in enumerate(order) if stage.is_reduction(level[0]))
         order = (*order[:first], phases, *order[first:])
+    if dot is not None:
+        terms = f"{dot[0]}.{len(tiles[dot[0]])}"
+        order = (*order, (terms,))
     d.apply(Reorder(stage.name, order))
+    if dot is not None:
+        d.apply(Annotate(stage.name, terms, "dot"))
     if vector is not None:
         d.apply(Annotate(stage.name, tiles[vector][-1], "vector"))
     for axis in stage.compute.axes:
@@ -127,7 +134,13 @@ def multi_level_tile(d: Derivation, structure: Structure, vector: str | None = N
     d.tiled[stage.name] = structure.levels
 
 
-def _split_axes(d: Derivation, stage: Stage, structure: Structure, vector: str | None) -> Tiles:
+def _split_axes(
+    d: Derivation,
+    stage: Stage,
+    structure: Structure,
+    vector: str | None,
+    dot: tuple[str, int] | None,
+) -> Tiles:
     node = dag_node(stage.name)
     few = isinstance(d.target, CpuTarget) and d.target.vector_registers <= FEW_REGISTERS
     threads = structure.outer.index(Kind.THREAD_X) if Kind.THREAD_X in structure.outer else 0
@@ -148,6 +161,8 @@ def _split_axes(d: Derivation, stage: Stage, structure: Structure, vector: str |
         # a reduction gains nothing from padding unless it has no divisors to tile with
         padded = not axis.reduce or len(divisors(extent)) <= FEW_DIVISORS
         period = d.periods.get(node, {}).get(axis.name, 1)
+        if dot is not None and axis.name == dot[0]:
+            period = dot[1]
         lanes = block = 0
         if axis.name == vector:
             lanes = d.target.lanes(stage.tensor.dtype)
@@ -155,7 +170,7 @@ def _split_axes(d: Derivation, stage: Stage, structure: Structure, vector: str |
         count = -(-extent // period)
         tile = TileFactors(
             f"{node}.{axis.name}", node, count, levels,
-            extent if axis.reduce else structure.innermost,
+            count if axis.reduce else structure.innermost,
             slack(count, lanes, by_one=few) if padded else 0, lanes, block,
             threads=0 if axis.reduce else threads,
             inside=chunks.levels if chunks is not None and axis.name in chunks.still else 0,

@@ -15,7 +15,7 @@ import onnx
 from tilewright.expr.dtypes import DTYPES, dtype
 from tilewright.graph.ir import Value
 from tilewright.graph.onnx.ops.call import OperatorCall, Translator
-from tilewright.graph.onnx.ops.contraction import conv, matmul
+from tilewright.graph.onnx.ops.integer_products import along, conv_sums, matmul_sums, shifted
 from tilewright.ground.errors import ExprError
 
 
@@ -97,27 +97,10 @@ def dequantize(
     return call.cast(call.emit("multiply", call.cast(y, wide), scale), result)
 
 
-def shifted(call: OperatorCall, x: Value, zero: Value | None) -> Value:
-    """`x` minus its zero point, in int32."""
-    y = call.cast(x, "int32")
-    if zero is None or (zero.constant is not None and not zero.constant.any()):
-        return y
-    return call.emit("subtract", y, call.cast(zero, "int32"))
-
-
-def _along(call: OperatorCall, value: Value | None, after: int) -> Value | None:
-    """A zero point or scale: one value, or one an index of a dimension with `after` behind it."""
-    if value is None or (value.elements > 1 and (value.rank != 1 or not after)):
-        return value
-    shape = (value.elements, *(1,) * after) if value.elements > 1 else ()
-    return call.builder.reshape(value, shape)
-
-
 def matmul_integer(
     call: OperatorCall, a: Value, b: Value, za: Value | None = None, zb: Value | None = None
 ) -> Value:
-    left = shifted(call, a, _along(call, za, 1))
-    return matmul(call, left, shifted(call, b, _along(call, zb, 0)))
+    return matmul_sums(call, a, b, za, zb)
 
 
 def conv_integer(
@@ -129,15 +112,14 @@ def conv_integer(
     **window: Any,
 ) -> Value:
     """Padding stands for zero, that is for the zero point of the input."""
-    centred = shifted(call, x, _along(call, zx, 0))
-    return conv(call, centred, shifted(call, w, _along(call, zw, w.rank - 1)), **window)
+    return conv_sums(call, x, w, zx, zw, **window)
 
 
 def _requantised(call: OperatorCall, sums: Value, scales: Value, y: Value, zero: Value) -> Value:
     """int32 sums in units of `scales`, quantised by the scale `y`."""
-    ratio = call.cast(call.emit("divide", scales, _along(call, y, 0) or y), "float32")
+    ratio = call.cast(call.emit("divide", scales, along(call, y, 0) or y), "float32")
     real = call.emit("multiply", call.cast(sums, "float32"), ratio)
-    return rounded(call, real, _along(call, zero, 0), zero.dtype)
+    return rounded(call, real, along(call, zero, 0), zero.dtype)
 
 
 def qlinear_matmul(
@@ -151,8 +133,8 @@ def qlinear_matmul(
     sy: Value,
     zy: Value,
 ) -> Value:
-    sums = matmul_integer(call, a, b, za, zb)
-    rows, columns = _along(call, sa, 1), _along(call, sb, 0)
+    sums = matmul_sums(call, a, b, za, zb)
+    rows, columns = along(call, sa, 1), along(call, sb, 0)
     assert rows is not None and columns is not None, "both scales are there"
     return _requantised(call, sums, call.emit("multiply", rows, columns), sy, zy)
 
@@ -170,10 +152,11 @@ def qlinear_conv(
     bias: Value | None = None,
     **window: Any,
 ) -> Value:
-    centred = shifted(call, x, _along(call, zx, 0))
-    weights = shifted(call, w, _along(call, zw, w.rank - 1))
-    sums = conv(call, centred, weights, bias, **window)
-    scale = _along(call, call.emit("multiply", sx, sw), x.rank - 2)
+    sums = conv_sums(call, x, w, zx, zw, **window)
+    if bias is not None:
+        shape = (bias.elements, *(1,) * (x.rank - 2))
+        sums = call.emit("add", sums, call.builder.reshape(bias, shape))
+    scale = along(call, call.emit("multiply", sx, sw), x.rank - 2)
     assert scale is not None, "both scales are there"
     return _requantised(call, sums, scale, sy, zy)
 
