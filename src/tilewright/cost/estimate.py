@@ -28,7 +28,7 @@ from tilewright.nest.marks import GREATEST_UNROLL_STEP
 from tilewright.nest.nodes import Kind
 from tilewright.target import CpuTarget, Target
 from tilewright.target.cpu import SHUFFLED_STRIDE
-from tilewright.target.dots import dot_cost
+from tilewright.target.dots import dot_cost, tiles_of
 
 
 def _by_level(first: float, second: float) -> Floats:
@@ -38,6 +38,8 @@ def _by_level(first: float, second: float) -> Floats:
 
 FMA_PER_CYCLE = 2.0
 INTEGER_MAD = 3.0  # in multiply-adds of floats: a product of int32 is two operations
+TILE_ROWS_PER_CYCLE = 2.0
+TILE_LATENCY = 52.0
 LOADS_PER_CYCLE = 1.12  # measured for 512-bit loads and broadcasts that hit L1
 STORES_PER_CYCLE = 1.0
 FMA_LATENCY = 4.0
@@ -155,11 +157,44 @@ def compute_time(a: Analysis, target: CpuTarget, kept: Bools) -> Floats:
         drain = np.where(steps > SHORT_STEPS, SWITCH_CYCLES, SHORT_SWITCH_CYCLES)
         # what is stored and loaded again for every step waits for itself
         stays = np.maximum(busy, FMA_LATENCY) + (moves + drain) / steps
+        if dots:
+            stays = np.minimum(stays, _on_tiles(a, target) + (moves + drain) / steps)
         busy = np.where(steps > 1, stays, busy + moves)
     else:
         busy = np.maximum(busy, moves)
     cycles: Floats = tiles * (busy + tile * slow + lane_cost + LOOP_CYCLES)
     return cycles * (1.0 / target.speeds.clock_hz)
+
+
+def _on_tiles(a: Analysis, target: CpuTarget) -> Floats:
+    """Cycles of a register tile for each step of a dot where tile registers multiply (AMX),
+    infinity where they do not: an instruction takes as long as its tiles have rows.
+    """
+    registers = tiles_of(target)
+    unrolled = [i for i in a.of_kind(Kind.UNROLLED) if not a.loops[i].reduce]
+    vectors, depth = a.of_kind(Kind.VECTOR), [i for i, x in enumerate(a.loops) if x.reduce]
+    depth = [i for i in depth if a.loops[i].kind is not Kind.DOT]
+    if registers is None or not unrolled or len(vectors) != 1 or not depth:
+        return np.full(a.n, np.inf)
+    height = _largest_divisor(a.extents[unrolled[-1]], registers.rows)
+    steps = _largest_divisor(a.extents[depth[-1]], registers.rows)
+    down = a.extents[unrolled].prod(0) / height
+    width = np.minimum(a.extents[vectors[0]], registers.columns)
+    across = a.extents[vectors[0]] / width
+    few = np.minimum(down, across)
+    fits = (down * across + few + 1 <= registers.count) & (across % 1 == 0)
+    fits &= (height >= registers.least) & (steps >= registers.least)
+    multiplied = np.maximum(down * across * np.maximum(height, steps), TILE_LATENCY)
+    loaded = (down * height + across * steps) / TILE_ROWS_PER_CYCLE
+    return np.where(fits, np.maximum(multiplied, loaded) / steps, np.inf)
+
+
+def _largest_divisor(extents: Floats, most: int) -> Floats:
+    """The largest divisor of each extent that is at most `most`."""
+    found = np.ones(len(extents))
+    for d in range(2, most + 1):
+        found = np.where(extents % d == 0, d, found)
+    return found
 
 
 def _is_turned(a: Analysis, b: int) -> Bools:

@@ -68,3 +68,28 @@ def dot_cost(length: int, target: CpuTarget) -> float:
     """What a dot of so many terms takes on a target, in multiply-adds of floats."""
     costs = [d.uops for d in DOTS if d.length == length and d.bits == target.vector_bits]
     return min(costs, default=float(length))
+
+
+@dataclass(frozen=True, slots=True)
+class TileRegisters:
+    """Registers of up to `rows` rows, of `columns` int32 or four times as many bytes, and so many
+    of them. A tile of fewer rows or columns than `least` takes as long as that.
+    """
+
+    rows: int
+    columns: int
+    count: int
+    least: int = 8
+
+    def fits(self, down: int, across: int) -> bool:
+        """Whether the tiles of a sum stay in registers, with one row or column of factors."""
+        return down * across + min(down, across) + 1 <= self.count
+
+
+AMX = TileRegisters(16, 16, 8)
+
+
+def tiles_of(target: CpuTarget) -> TileRegisters | None:
+    """The tile registers of a target that multiply bytes; None where there are none."""
+    words = set(target.facts)
+    return AMX if {"+amx-tile", "+amx-int8", "+avx512f"} <= words else None

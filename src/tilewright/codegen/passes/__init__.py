@@ -14,6 +14,7 @@ from tilewright.codegen.passes.copies import accumulator_copies
 from tilewright.codegen.passes.guards import hoisted_guards
 from tilewright.codegen.passes.join import joined
 from tilewright.codegen.passes.lane_storage import with_lane_storage
+from tilewright.codegen.passes.matrices import with_tiles
 from tilewright.codegen.passes.simplify import simplified
 from tilewright.codegen.passes.size import BUDGET, statement_count
 from tilewright.codegen.passes.tiles import tiled
@@ -37,6 +38,7 @@ SPLITTING: tuple[Pass, ...] = (
     ("guards", lambda node, _: hoisted_guards(node)),
     ("versions", lambda node, target: versioned(node, target.vector_bits)),
     ("zero terms again", lambda node, target: with_zero_terms(node, target.vector_bits)),
+    ("matrices", with_tiles),
     ("unroll", unrolled),
     ("simplify again", lambda node, _: simplified(node)),
 )
