@@ -24,6 +24,7 @@ import numpy as np
 
 from tilewright.cost.analysis import Analysis, Number, Reached
 from tilewright.cost.candidates import Bools, Floats
+from tilewright.expr.dtypes import FLOAT32
 from tilewright.nest.marks import GREATEST_UNROLL_STEP
 from tilewright.nest.nodes import Kind
 from tilewright.target import CpuTarget, Target
@@ -101,7 +102,10 @@ def estimator_of(target: Target) -> Estimator:
 
 def compute_time(a: Analysis, target: CpuTarget, kept: Bools) -> Floats:
     """Seconds of the register tiles on one thread; `kept` is `_in_registers`."""
-    lanes = float(target.lanes(a.accesses[0].tensor.dtype))
+    # what is stored in fewer bits is computed in those of what it is made of
+    widest = max((x.tensor.dtype.compute.bits for x in a.accesses[1:]), default=0)
+    own = a.accesses[0].tensor.dtype.compute.bits
+    lanes = float(target.vector_bits // max(own, min(widest, FLOAT32.bits)))
     tile = np.ones(a.n)  # vector operations of one tile
     tiles = a.total.copy()  # tiles executed
     loads = np.ones((a.B, a.n))

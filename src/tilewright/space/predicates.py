@@ -201,10 +201,21 @@ def vector_axis(state: State, stage: Stage, target: Target) -> str | None:
     return next((a.name for a in wide + shuffled + clean + spatial), None)
 
 
-def dot_axis(state: State, stage: Stage, target: Target) -> tuple[str, int] | None:
-    """The reduction along which a dot instruction of the target multiplies and adds, and how many
-    terms at once: one factor is a constant whose layout may change, the other one is contiguous
-    along the reduction and the same in all lanes.
+@dataclass(frozen=True, slots=True)
+class DotLoop:
+    """A stage whose reduction along `axis` is made of dots of `length` terms; `fixed` is the factor
+    that all lanes share.
+    """
+
+    axis: str
+    length: int
+    fixed: Read
+
+
+def dot_loop(state: State, stage: Stage, target: Target) -> DotLoop | None:
+    """The reduction along which a dot instruction of the target multiplies and adds: one factor is
+    a constant whose layout may change, the other one is contiguous along the reduction and the same
+    in all lanes.
 
         C[i, j] = Σ_k int32(a[i, k]) * int32(b[k, j])       lanes along j:  k, 4
     """
@@ -228,7 +239,7 @@ def dot_axis(state: State, stage: Stage, target: Target) -> tuple[str, int] | No
     for axis in stage.compute.reduce_axes:
         long = isinstance(axis.extent, int) and axis.extent >= 2 * dot.length
         if long and axis.name in shared and _is_contiguous(fixed.indices, axis.name):
-            return axis.name, dot.length
+            return DotLoop(axis.name, dot.length, fixed)
     return None
 
 

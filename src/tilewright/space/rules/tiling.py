@@ -42,8 +42,9 @@ from tilewright.space.decisions import (
 )
 from tilewright.space.derivation import Derivation, Rule, Verdict, dag_node
 from tilewright.space.predicates import (
+    DotLoop,
     block_length,
-    dot_axis,
+    dot_loop,
     fusible_consumer,
     has_data_reuse,
     packable_constants,
@@ -111,7 +112,7 @@ def multi_level_tile(d: Derivation, structure: Structure, vector: str | None = N
     """
     stage = d.working
     structure.check(stage)
-    dot = dot_axis(d.state, stage, d.target)
+    dot = dot_loop(d.state, stage, d.target)
     tiles = _split_axes(d, stage, structure, vector, dot)
     order = _order(stage, structure.levels, tiles, vector)
     periods = d.periods.get(dag_node(stage.name), {})
@@ -120,11 +121,12 @@ def multi_level_tile(d: Derivation, structure: Structure, vector: str | None = N
         first = next(i for i, level in enumerate(order) if stage.is_reduction(level[0]))
         order = (*order[:first], phases, *order[first:])
     if dot is not None:
-        terms = f"{dot[0]}.{len(tiles[dot[0]])}"
+        terms = f"{dot.axis}.{len(tiles[dot.axis])}"
         order = (*order, (terms,))
     d.apply(Reorder(stage.name, order))
     if dot is not None:
         d.apply(Annotate(stage.name, terms, "dot"))
+        d.factors.add(dot.fixed.tensor.name)
     if vector is not None:
         d.apply(Annotate(stage.name, tiles[vector][-1], "vector"))
     for axis in stage.compute.axes:
@@ -139,7 +141,7 @@ def _split_axes(
     stage: Stage,
     structure: Structure,
     vector: str | None,
-    dot: tuple[str, int] | None,
+    dot: DotLoop | None,
 ) -> Tiles:
     node = dag_node(stage.name)
     few = isinstance(d.target, CpuTarget) and d.target.vector_registers <= FEW_REGISTERS
@@ -161,8 +163,8 @@ def _split_axes(
         # a reduction gains nothing from padding unless it has no divisors to tile with
         padded = not axis.reduce or len(divisors(extent)) <= FEW_DIVISORS
         period = d.periods.get(node, {}).get(axis.name, 1)
-        if dot is not None and axis.name == dot[0]:
-            period = dot[1]
+        if dot is not None and axis.name == dot.axis:
+            period = dot.length
         lanes = block = 0
         if axis.name == vector:
             lanes = d.target.lanes(stage.tensor.dtype)
