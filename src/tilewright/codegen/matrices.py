@@ -15,11 +15,15 @@ from dataclasses import dataclass
 from math import prod
 
 from tilewright.codegen.linear import Linear, Linearizer
-from tilewright.expr.nodes import Binary, Cast, Expr, Read, Tensor
+from tilewright.expr.contraction import narrow_factors
+from tilewright.expr.nodes import Expr, Read, Tensor
 from tilewright.expr.reference import static_shape
 from tilewright.nest.nodes import For, Kind, Store
 from tilewright.target import CpuTarget
 from tilewright.target.dots import TileRegisters, tiles_of
+
+BITS = 32
+"""Of a sum, and of the terms that one dot adds to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +89,7 @@ def largest_divisor(n: int, most: int) -> int:
 
 def matrix_of(node: For, target: CpuTarget, forms: Linearizer) -> Matrix | None:
     """The product that a loop over the depth computes; None where it is another loop."""
-    registers = tiles_of(target)
-    if registers is None or not isinstance(node.body, For):
+    if not isinstance(node.body, For):
         return None
     loops: list[For] = []
     body: object = node.body
@@ -99,14 +102,15 @@ def matrix_of(node: For, target: CpuTarget, forms: Linearizer) -> Matrix | None:
     *rows, lanes, terms = loops
     if not rows or any(loop.kind is not Kind.UNROLLED for loop in rows):
         return None
-    if not all(isinstance(loop.extent, int) for loop in (node, *loops)) or terms.extent != 4:
+    if not all(isinstance(loop.extent, int) for loop in (node, *loops)):
         return None
-    match body.value:
-        case Binary("mul", Cast(to, Read() as a), Cast(_, Read() as b)) if to.name == "int32":
-            pairs = ((a, b), (b, a))
-        case _:
-            return None
-    for left, right in pairs:
+    factors = narrow_factors(body.value)
+    if factors is None:
+        return None
+    registers = tiles_of(target, factors[0].tensor.dtype.name)
+    if registers is None or terms.extent != BITS // factors[0].tensor.dtype.bits:
+        return None
+    for left, right in (factors, factors[::-1]):
         found = Matrix(node, tuple(rows), lanes, terms, body, left, right, registers)
         if _fits(found, forms) and found.pays:
             return found
@@ -129,20 +133,18 @@ def _fits(m: Matrix, forms: Linearizer) -> bool:
     named = {n for form in (sums, left, right) for n, _ in form.terms}
     if any(forms.inside.get(n, frozenset()) & inside for n in named):
         return False
-    if m.left.tensor.dtype.name not in BYTES or m.right.tensor.dtype.name not in BYTES:
+    if m.left.tensor.dtype.bits != m.right.tensor.dtype.bits:
         return False
+    length = m.terms.extent
     return (
         [sums.coefficient(n) for n in (k, q, j)] == [0, 0, 1]
-        and [left.coefficient(n) for n in (q, k, j)] == [1, 4, 0]
-        and [right.coefficient(n) for n in (q, j)] == [1, 4]
+        and [left.coefficient(n) for n in (q, k, j)] == [1, length, 0]
+        and [right.coefficient(n) for n in (q, j)] == [1, length]
         and right.coefficient(k) > 0
         and left.coefficient(rows[-1]) > 0
         and sums.coefficient(rows[-1]) > 0
         and not any(right.coefficient(n) for n in rows)
     )
-
-
-BYTES = ("int8", "uint8")
 
 
 def flat(forms: Linearizer, tensor: Tensor, indices: tuple[Expr, ...]) -> Linear:

@@ -174,7 +174,7 @@ def _on_tiles(a: Analysis, target: CpuTarget) -> Floats:
     """Cycles of a register tile for each step of a dot where tile registers multiply (AMX),
     infinity where they do not: an instruction takes as long as its tiles have rows.
     """
-    registers = tiles_of(target)
+    registers = tiles_of(target, a.accesses[1].tensor.dtype.name)
     unrolled = [i for i in a.of_kind(Kind.UNROLLED) if not a.loops[i].reduce]
     vectors, depth = a.of_kind(Kind.VECTOR), [i for i, x in enumerate(a.loops) if x.reduce]
     depth = [i for i in depth if a.loops[i].kind is not Kind.DOT]

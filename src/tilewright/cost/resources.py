@@ -27,6 +27,7 @@ from tilewright.expr.nodes import (
     as_expr,
     binary,
     free_vars,
+    reads,
     select,
 )
 from tilewright.nest.gpu.workers import kernels
@@ -149,7 +150,8 @@ def _or_tiles(
     """`taken` vectors, or where sums of dots are whole tile registers (AMX) as large a share of
     these.
     """
-    registers = tiles_of(target)
+    factor = next((r.tensor.dtype.name for r in reads(store.value)), "")
+    registers = tiles_of(target, factor)
     depth = [loop for loop in loops if _reduces(store, loop)]
     columns = [loop.extent for loop in loops if loop.kind is Kind.VECTOR]
     if registers is None or len(columns) != 1 or len(depth) < 2 or depth[-1].kind is not Kind.DOT:

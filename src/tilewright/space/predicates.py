@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from math import gcd
 
 from tilewright.expr import access
+from tilewright.expr.contraction import narrow_factors
 from tilewright.expr.index.simplify import affine
 from tilewright.expr.nodes import (
     Axis,
     Binary,
-    Cast,
     Const,
     Expr,
     Read,
@@ -222,16 +222,13 @@ def dot_loop(state: State, stage: Stage, target: Target) -> DotLoop | None:
     body, e = stage.compute.body, element_expr(stage)
     if not isinstance(target, CpuTarget) or not isinstance(body, Reduce) or body.op != "sum":
         return None
-    match e:
-        case Binary("mul", Cast(_, Read() as left), Cast(_, Read() as right)):
-            factors = [left, right]
-        case _:
-            return None
-    dot = dot_of(target, left.tensor.dtype.name, right.tensor.dtype.name)
+    factors = narrow_factors(e)
+    dot = factors and dot_of(target, *(read.tensor.dtype.name for read in factors))
+    if factors is None or dot is None:
+        return None
     lanes, free = vector_axis(state, stage, target), packable_constants(state, stage)
-    factors.sort(key=lambda read: read.tensor.name in free)
-    fixed, packed = factors
-    if dot is None or e.dtype.name != "int32" or packed.tensor.name not in free:
+    fixed, packed = sorted(factors, key=lambda read: read.tensor.name in free)
+    if packed.tensor.name not in free:
         return None
     if lanes is None or lanes in free_vars(fixed) or lanes not in free_vars(packed):
         return None

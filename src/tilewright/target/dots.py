@@ -1,9 +1,11 @@
-"""Dot instructions of CPUs: short sums of products of narrow integers, added to int32 sums.
+"""Dot instructions of CPUs: short sums of products of narrow numbers, added to sums of 32 bits.
 
     dot_of(target, "uint8", "int8")       Dot(name="vpdpbusd", length=4, …) with AVX-512 VNNI
+    tiles_of(target, "bfloat16")          registers that hold whole tiles, with AMX
 
 A row is used for registers of its width where the target's feature words name all its own. Every
-row is exact: what it adds is what the loop of `length` terms would, in int32 that wraps.
+row of integers is exact: what it adds is what the loop of `length` terms would, in int32 that
+wraps. Products of bfloat16 are exact, too, and added in float32; denormals are taken for zero.
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ class Dot:
 
 BYTES = ("int8", "uint8")
 MIXED = (("uint8", "int8"),)
+HALVES = (("bfloat16", "bfloat16"),)
 ANY = tuple(product(BYTES, BYTES))
 
 # The first that fits is used. A product of bytes fits 17 bits, so pairs of them summed in 32 are
@@ -43,6 +46,7 @@ DOTS = (
     Dot("vpdpbusd", 512, 4, MIXED, frozenset({"avx512vnni", "avx512vl"})),
     Dot("vpdpbusd", 256, 4, MIXED, frozenset({"avx512vnni", "avx512vl"})),
     Dot("vpdpbusd", 256, 4, MIXED, frozenset({"avxvnni"})),
+    Dot("vdpbf16ps", 512, 2, HALVES, frozenset({"avx512bf16", "avx512vl"}), 4.0),
     Dot("usdot", 128, 4, MIXED, frozenset({"i8mm"})),
     Dot("vpmaddwd", 512, 2, ANY, frozenset({"avx512bw", "avx512vl"}), 3.0),
     Dot("vpmaddwd", 256, 2, ANY, frozenset({"avx2"}), 3.0),
@@ -72,8 +76,8 @@ def dot_cost(length: int, target: CpuTarget) -> float:
 
 @dataclass(frozen=True, slots=True)
 class TileRegisters:
-    """Registers of up to `rows` rows, of `columns` int32 or four times as many bytes, and so many
-    of them. A tile of fewer rows or columns than `least` takes as long as that.
+    """Registers of up to `rows` rows, of `columns` numbers of 32 bits, and so many of them. A tile
+    of fewer rows or columns than `least` takes as long as that.
     """
 
     rows: int
@@ -89,7 +93,17 @@ class TileRegisters:
 AMX = TileRegisters(16, 16, 8)
 
 
-def tiles_of(target: CpuTarget) -> TileRegisters | None:
-    """The tile registers of a target that multiply bytes; None where there are none."""
+TILED = {"bfloat16": "+amx-bf16", "int8": "+amx-int8", "uint8": "+amx-int8"}
+
+
+def tiles_of(target: CpuTarget, factor: str) -> TileRegisters | None:
+    """The tile registers of a target that multiply factors of this type; None where there are
+    none.
+    """
     words = set(target.facts)
-    return AMX if {"+amx-tile", "+amx-int8", "+avx512f"} <= words else None
+    return AMX if {"+amx-tile", "+avx512f", TILED.get(factor, "")} <= words else None
+
+
+def has_tiles(target: CpuTarget) -> bool:
+    """Whether a target has tile registers for anything."""
+    return any(tiles_of(target, factor) is not None for factor in TILED)

@@ -15,9 +15,10 @@ from tilewright.codegen.llvm.addresses import splat
 from tilewright.codegen.llvm.arithmetic import apply
 from tilewright.codegen.llvm.builder import Builder
 from tilewright.codegen.llvm.module import Module
-from tilewright.codegen.llvm.types import SsaValue, shuffle_mask, vector
+from tilewright.codegen.llvm.types import SsaValue, compute_type, shuffle_mask, vector
+from tilewright.expr.contraction import narrow_factors
 from tilewright.expr.dtypes import DTYPES
-from tilewright.expr.nodes import Binary, Cast, Read
+from tilewright.expr.nodes import Read
 from tilewright.nest.nodes import For, Store
 from tilewright.target import CpuTarget
 from tilewright.target.dots import Dot, dot_of
@@ -28,12 +29,16 @@ NAMES = {
     ("vpdpbusd", 512): "llvm.x86.avx512.vpdpbusd.512",
     ("vpdpbusd", 256): "llvm.x86.avx512.vpdpbusd.256",
     ("vpdpbusd", 128): "llvm.x86.avx512.vpdpbusd.128",
+    ("vdpbf16ps", 512): "llvm.x86.avx512bf16.dpbf16ps.512",
+    ("vdpbf16ps", 256): "llvm.x86.avx512bf16.dpbf16ps.256",
+    ("vdpbf16ps", 128): "llvm.x86.avx512bf16.dpbf16ps.128",
     ("vpmaddwd", 512): "llvm.x86.avx512.pmaddw.d.512",
     ("vpmaddwd", 256): "llvm.x86.avx2.pmadd.wd",
     ("vpmaddwd", 128): "llvm.x86.sse2.pmadd.wd",
     ("usdot", 128): "llvm.aarch64.neon.usdot.v4i32.v16i8",
 }
-NARROWEST = 4  # lanes of int32
+ELEMENTS = {"vpmaddwd": "i16", "vdpbf16ps": "bfloat"}
+NARROWEST = 4  # lanes of a sum
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +56,11 @@ def factors_of(node: For, target: CpuTarget) -> Dots | None:
     """The two reads that a dot loop multiplies; None where the target has no instruction for it."""
     store = node.body
     assert isinstance(store, Store)
-    match store.value:
-        case Binary("mul", Cast(to, Read() as a), Cast(_, Read() as b)) if to.name == "int32":
-            dot = dot_of(target, a.tensor.dtype.name, b.tensor.dtype.name)
-        case _:
-            return None
-    if store.reduce != "sum" or dot is None or dot.length != node.extent:
+    reads = narrow_factors(store.value)
+    if store.reduce != "sum" or reads is None:
         return None
-    return Dots(dot, (a, b))
+    dot = dot_of(target, *(read.tensor.dtype.name for read in reads))
+    return None if dot is None or dot.length != node.extent else Dots(dot, reads)
 
 
 def dot_product(
@@ -69,12 +71,13 @@ def dot_product(
     """
     if dot.name == "vpmaddwd":
         x, y = _words(b, x), _words(b, y)
-    elif x.dtype.kind == "int":  # the first is the unsigned one
+    elif dot.name == "vpdpbusd" and x.dtype.kind == "int":  # the first is the unsigned one
         x, y = y, x
     count = max(sums.lanes, NARROWEST)
-    bits = 16 if dot.name == "vpmaddwd" else 8
-    x, y = (_lanes(b, v, dot.length, sums.lanes, count, bits) for v in (x, y))
-    whole, kind = vector("i32", count), vector(f"i{bits}", dot.length * count)
+    element = ELEMENTS.get(dot.name, "i8")
+    x, y = (_lanes(b, v, dot.length, sums.lanes, count, element) for v in (x, y))
+    whole = compute_type(sums.dtype, count)
+    kind = vector(element, dot.length * count)
     name = NAMES[dot.name, 32 * count]
     if dot.name == "vpmaddwd":
         fn = m.declare(name, whole, [kind, kind])
@@ -84,7 +87,7 @@ def dot_product(
     wide = _resized(b, sums, count)
     fn = m.declare(name, whole, [whole, kind, kind])
     text = f"call {whole} {fn}({wide}, {kind} {x.text}, {kind} {y.text})"
-    found = SsaValue(b.pure(text, wide.text, x.text, y.text), INT32, count)
+    found = SsaValue(b.pure(text, wide.text, x.text, y.text), sums.dtype, count)
     return _resized(b, found, sums.lanes)
 
 
@@ -104,11 +107,15 @@ def _words(b: Builder, x: SsaValue) -> SsaValue:
     return SsaValue(b.pure(text, x.text), INT16, x.lanes)
 
 
-def _lanes(b: Builder, x: SsaValue, length: int, lanes: int, count: int, bits: int) -> SsaValue:
+def _lanes(b: Builder, x: SsaValue, length: int, lanes: int, count: int, element: str) -> SsaValue:
     """A factor of `lanes` lanes, or of one that all have, in a register of `count`."""
+    whole = vector(element, length * count)
     if x.lanes == length * lanes:
-        return _resized(b, x, length * count)
+        x = _resized(b, x, length * count)
+        if x.dtype.bits == 16 and element == "bfloat":
+            x = x._replace(text=b.pure(f"bitcast {x} to {whole}", x.text))
+        return x
     packed = b.pure(f"bitcast {x} to i32", x.text)
     wide = splat(b, SsaValue(packed, INT32), count)
-    text = f"bitcast {vector('i32', count)} {wide} to {vector(f'i{bits}', length * count)}"
+    text = f"bitcast {vector('i32', count)} {wide} to {whole}"
     return SsaValue(b.pure(text, wide), x.dtype, length * count)

@@ -21,7 +21,7 @@ from tilewright.expr.dtypes import DTYPES
 from tilewright.expr.nodes import Read
 from tilewright.nest.nodes import For, Kind, Node, Store, bodies, walk
 from tilewright.target import CpuTarget
-from tilewright.target.dots import tiles_of
+from tilewright.target.dots import has_tiles
 
 SIGNS = {"int8": "s", "uint8": "u"}
 CONFIGURATION_BYTES = 64
@@ -34,7 +34,7 @@ class Tiles:
     def __init__(self, ev: Evaluator, target: CpuTarget) -> None:
         self.ev, self.b, self.m = ev, ev.b, ev.m
         self.target = target
-        self.active = tiles_of(target) is not None
+        self.active = has_tiles(target)
         self.usual = ""  # the configuration from the function's begin on
         self._loaded: Store | None = None
         self._products: dict[int, tuple[Node, Matrix | None]] = {}
@@ -143,9 +143,9 @@ class Tiles:
         few, many = (m.down, m.across) if of_rows else (m.across, m.down)
         for n in range(few):
             self._factor(m, of_rows, count + n, n)
-        signs = SIGNS[m.left.tensor.dtype.name] + SIGNS[m.right.tensor.dtype.name]
-        kinds = ["i8"] * 3
-        fn = self.m.declare(f"llvm.x86.tdpb{signs}d", "void", kinds)
+        kinds = [SIGNS.get(x.tensor.dtype.name, "") for x in (m.left, m.right)]
+        name = f"tdpb{''.join(kinds)}d" if all(kinds) else "tdpbf16ps"
+        fn = self.m.declare(f"llvm.x86.{name}", "void", ["i8"] * 3)
         for n in range(many):
             self._factor(m, not of_rows, count + few, n)
             for f in range(few):

@@ -446,8 +446,7 @@ class Evaluator:
                 "", length * (count if stride else 1), length * (self.lanes.active if stride else 1)
             )
             along = at.without(LANE).plus(Linear(0, ((LANE, 1),)))
-            raw = self.memory.load(self.buffers[read.tensor.name], along, span, None)
-            values.append(raw)
+            values.append(self.memory.bits(self.buffers[read.tensor.name], along, span))
         return dot_product(self.b, self.m, dots.dot, self.widen(old), *values)
 
     def accumulate(self, node: Store, old: SsaValue) -> SsaValue:
