@@ -22,10 +22,17 @@ from tilewright.target import CpuTarget, Target
 
 AMX = CpuTarget.of(
     "cpu:x86-64-v4 cores=1 vector_bits=512 vector_registers=32 "
-    "features=+avx512f,+avx512bw,+avx512vl,+avx512vnni,+amx-tile,+amx-int8,-prefer-256-bit"
+    "features=+avx512f,+avx512bw,+avx512vl,+avx512vnni,+avx512bf16,+amx-tile,+amx-int8,+amx-bf16,-prefer-256-bit"
 )
-INTRINSIC = re.compile(r"llvm\.x86\.(?:avx512\.|avx2\.|sse2\.)?([a-z0-9.]+)")
-DOTS = ("vpdpbusd", "pmaddw", "pmadd")
+INTRINSIC = re.compile(r"llvm\.x86\.(?:avx512\.|avx512bf16\.|avx2\.|sse2\.)?([a-z0-9.]+)")
+
+
+# Type and number of the terms, of the sum, what widens the factors, multiplies, adds.
+DEFINITIONS = {
+    "vpdpbusd": ("i8", 4, "i32", "zext", "sext", "mul", "add"),
+    "pmadd": ("i16", 2, "i32", "sext", "sext", "mul", "add"),
+    "dpbf16ps": ("bfloat", 2, "float", "fpext", "fpext", "fmul", "fadd"),
+}
 
 
 def renamed(match: re.Match[str]) -> str:
@@ -34,19 +41,25 @@ def renamed(match: re.Match[str]) -> str:
 
 def definition(name: str, lanes: int) -> str:
     """A dot of so many lanes as arithmetic."""
-    bits, length = (8, 4) if "vpdpbusd" in name else (16, 2)
-    many = f"<{lanes * length} x i{bits}>"
-    wide, sums = f"<{lanes * length} x i32>", f"<{lanes} x i32>"
-    given = f"{sums} %c, " if length == 4 else ""
-    lines = [f"define internal {sums} @{name}({given}{many} %a, {many} %b) {{"]
-    lines.append(f"  %x = {'zext' if length == 4 else 'sext'} {many} %a to {wide}")
-    lines.append(f"  %y = sext {many} %b to {wide}")
-    lines.append(f"  %p = mul {wide} %x, %y")
-    total = "%c" if length == 4 else "zeroinitializer"
+    kind, length, element, of_a, of_b, times, plus = next(
+        rest for key, rest in DEFINITIONS.items() if key in name
+    )
+    many, wide, sums = (
+        f"<{n} x {t}>"
+        for n, t in ((lanes * length, kind), (lanes * length, element), (lanes, element))
+    )
+    adds = "pmadd" not in name
+    lines = [
+        f"define internal {sums} @{name}({f'{sums} %c, ' if adds else ''}{many} %a, {many} %b) {{"
+    ]
+    lines.append(f"  %x = {of_a} {many} %a to {wide}")
+    lines.append(f"  %y = {of_b} {many} %b to {wide}")
+    lines.append(f"  %p = {times} {wide} %x, %y")
+    total = "%c" if adds else "zeroinitializer"
     for q in range(length):
         order = ", ".join(f"i32 {length * i + q}" for i in range(lanes))
         lines.append(f"  %s{q} = shufflevector {wide} %p, {wide} poison, <{lanes} x i32> <{order}>")
-        lines.append(f"  %t{q} = add {sums} {total}, %s{q}")
+        lines.append(f"  %t{q} = {plus} {sums} {total}, %s{q}")
         total = f"%t{q}"
     return "\n".join([*lines, f"  ret {sums} {total}", "}"])
 
@@ -54,7 +67,7 @@ def definition(name: str, lanes: int) -> str:
 def rewritten(ir: str) -> str:
     """The module with its own definitions of dots, and calls of C for tiles."""
     text = INTRINSIC.sub(renamed, ir)
-    declared = re.findall(r"^declare <(\d+) x i32> @(emulated_\S+?)\(.*$", text, re.MULTILINE)
+    declared = re.findall(r"^declare <(\d+) x \w+> @(emulated_\S+?)\(.*$", text, re.MULTILINE)
     for lanes, name in declared:
         text = re.sub(rf"^declare .*@{name}\(.*$", "", text, flags=re.MULTILINE)
         text += definition(name, int(lanes))

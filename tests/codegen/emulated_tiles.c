@@ -38,3 +38,21 @@ DOT(tdpbssd, int8_t, int8_t)
 DOT(tdpbsud, int8_t, uint8_t)
 DOT(tdpbusd, uint8_t, int8_t)
 DOT(tdpbuud, uint8_t, uint8_t)
+static float wide(const uint8_t *half) {
+    uint32_t bits = (uint32_t)(half[0] | half[1] << 8) << 16;
+    float value;
+    memcpy(&value, &bits, 4);
+    return value;
+}
+void emulated_tdpbf16ps(int8_t c, int8_t a, int8_t b) {
+    check(a), check(b), check(c);
+    if (set.width[a] != 4 * set.height[b] || set.height[c] != set.height[a] || set.width[c] != set.width[b]) abort();
+    for (int i = 0; i < set.height[c]; i++)
+        for (int j = 0; 4 * j < set.width[c]; j++) {
+            float sum;
+            memcpy(&sum, &tile[c][i][4 * j], 4);
+            for (int k = 0; 2 * k < set.width[a]; k++)
+                sum += wide(&tile[a][i][2 * k]) * wide(&tile[b][k / 2][4 * j + 2 * (k % 2)]);
+            memcpy(&tile[c][i][4 * j], &sum, 4);
+        }
+}

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from emulated_dots import AMX, emulate
-from kernel_runs import run
+from kernel_runs import close, run
 
 from devices import tools
 from tilewright.codegen import compile_program
@@ -39,12 +39,13 @@ ISAS = {
 
 
 def matmul(m: int, n: int, k: int, left: str = "uint8", right: str = "int8") -> Tensor:
-    """Sums of products of bytes in int32."""
+    """Sums of products of bytes in int32, or of bfloat16 in float32."""
+    kind = "float32" if left == "bfloat16" else "int32"
     a = placeholder((m, k), name="A", dtype=left)
     b = placeholder((k, n), name="B", dtype=right, constant=True)
     r = reduce_axis(k, "k")
     return compute(
-        (m, n), lambda i, j: sum_over(cast("int32", a[i, r]) * cast("int32", b[r, j]), r), name="C"
+        (m, n), lambda i, j: sum_over(cast(kind, a[i, r]) * cast(kind, b[r, j]), r), name="C"
     )
 
 
@@ -67,7 +68,11 @@ def bytes_of(program: Program, seed: int) -> dict[str, np.ndarray[Any, Any]]:
     rng = np.random.default_rng(seed)
     found = {}
     for t in (*program.inputs, *program.constants):
-        info, shape = np.iinfo(t.dtype.name), tuple(int(d) for d in t.shape)
+        shape = tuple(int(d) for d in t.shape)
+        if t.dtype.is_float:
+            found[t.name] = rng.standard_normal(shape).astype(t.dtype.numpy)
+            continue
+        info = np.iinfo(t.dtype.name)
         values = rng.integers(info.min, info.max + 1, shape)
         values[rng.random(shape) < 0.2] = info.min
         values[rng.random(shape) < 0.2] = info.max
@@ -79,7 +84,10 @@ def check(program: Program, target: Target, seed: int = 0) -> None:
     arrays = bytes_of(program, seed)
     (wanted,) = interpret(program, arrays, arrays).values()
     (got,) = run(program, arrays, target).values()
-    np.testing.assert_array_equal(got, wanted)
+    if wanted.dtype == np.float32:
+        close(got, wanted)
+    else:
+        np.testing.assert_array_equal(got, wanted)
 
 
 def drawn(output: Tensor, target: CpuTarget, count: int, seed: int) -> list[Program]:
@@ -93,6 +101,8 @@ OUTPUTS = {
     "odd": lambda: matmul(13, 37, 43),
     "signed": lambda: matmul(16, 32, 40, "int8", "int8"),
     "unsigned": lambda: matmul(7, 18, 24, "uint8", "uint8"),
+    "halves": lambda: matmul(16, 32, 64, "bfloat16", "bfloat16"),
+    "odd halves": lambda: matmul(13, 37, 43, "bfloat16", "bfloat16"),
     "row": lambda: matmul(1, 48, 64),
     "square": lambda: matmul(48, 64, 128),
     "image": lambda: conv(9, 16, 32, 1),
@@ -123,12 +133,16 @@ def test_programs_for_a_machine_with_tiles(
         check(program, AMX, seed)
 
 
+FACTORS = [("uint8", "int8"), ("int8", "uint8"), ("bfloat16", "bfloat16")]
+
+
 def tiled(output: Tensor, rows: int, columns: int, steps: int) -> Program:
     """A product in register tiles of this size."""
     state = State(ComputeDAG((output,)))
     state.apply(Split("C", "i", (rows,)))
     state.apply(Split("C", "j", (columns,)))
-    state.apply(Split("C", "k", (steps, 4)))
+    length = 2 if output.dtype.is_float else 4
+    state.apply(Split("C", "k", (steps, length)))
     state.apply(Reorder("C", (("i.0", "j.0"), ("k.0",), ("k.1",), ("i.1", "j.1"), ("k.2",))))
     state.apply(Annotate("C", "i.1", "unrolled"))
     state.apply(Annotate("C", "j.1", "vector"))
@@ -138,7 +152,7 @@ def tiled(output: Tensor, rows: int, columns: int, steps: int) -> Program:
 
 
 @tools("gcc")
-@pytest.mark.parametrize("signs", [("uint8", "int8"), ("int8", "uint8")], ids="x".join)
+@pytest.mark.parametrize("signs", FACTORS, ids="x".join)
 @pytest.mark.parametrize(
     ("shape", "tile"),
     [

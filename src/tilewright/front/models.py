@@ -252,7 +252,7 @@ def load(
             "shapes=[{'x': (1, 64)}, {'x': (8, 64)}]"
         )
     if math not in MATHS:
-        raise InputError(f"math is {' or '.join(map(repr, MATHS))}, not {described(math)}")
+        raise InputError(f"math is {' or '.join(map(repr, MATHS))}, not {math!r:.40}")
     if constants is not None and not isinstance(constants, Mapping):
         raise InputError(
             f"constants is a mapping such as {{'axes': (1, 2)}}, not {described(constants)}"
