@@ -54,8 +54,10 @@ def zeros(rng: np.random.Generator, kind: str, count: int, how: str) -> np.ndarr
 
 @pytest.mark.cpu
 @pytest.mark.parametrize("signs", SIGNS, ids="x".join)
-@pytest.mark.parametrize(("of_a", "of_b"), [("none", "one"), ("one", "none"), ("each", "each")])
-@pytest.mark.parametrize("given", ["a", "a za", "a za zb b"])
+@pytest.mark.parametrize(
+    ("of_a", "of_b", "given"),
+    [("none", "one", "a"), ("one", "none", "a za"), ("each", "each", "a za zb b")],
+)
 def test_matrices(signs: tuple[str, str], of_a: str, of_b: str, given: str) -> None:
     rng = np.random.default_rng(len(given))
     a, b = drawn(rng, signs[0], (9, 37)), drawn(rng, signs[1], (37, 21))
@@ -68,9 +70,10 @@ def test_matrices(signs: tuple[str, str], of_a: str, of_b: str, given: str) -> N
 
 @pytest.mark.cpu
 @pytest.mark.parametrize("signs", SIGNS, ids="x".join)
-@pytest.mark.parametrize("of_w", ["none", "one", "each"])
-@pytest.mark.parametrize("group", [1, 2])
-@pytest.mark.parametrize("given", ["x", "x zx"])
+@pytest.mark.parametrize(
+    ("of_w", "group", "given"),
+    [("none", 1, "x zx"), ("one", 1, "x"), ("each", 1, "x"), ("one", 2, "x zx"), ("each", 2, "x")],
+)
 def test_images(signs: tuple[str, str], of_w: str, group: int, given: str) -> None:
     if of_w == "each" and signs[1] != "int8":
         pytest.skip("onnxruntime and ONNX's text take zero points of channels for signed weights")
