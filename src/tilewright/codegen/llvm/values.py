@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial, reduce
 from math import prod
 
@@ -27,6 +28,7 @@ from tilewright.codegen.llvm.arithmetic import (
     scaled_reciprocal,
 )
 from tilewright.codegen.llvm.builder import Builder
+from tilewright.codegen.llvm.dots import Dots, dot_product, factors_of
 from tilewright.codegen.llvm.exposure import Exposure, GuardLevel, recurs
 from tilewright.codegen.llvm.indices import LANE, Indexer, wraps
 from tilewright.codegen.llvm.machine import features as machine_features
@@ -81,6 +83,8 @@ class Evaluator:
         self.lanes: VectorLanes | None = None
         self.guard: SsaValue | None = None
         self.exact = False  # a step follows: one bit of an operand may decide its result
+        self.target = target
+        self.dot: Dots | None = None
         self.is_read = PerNode[bool](
             lambda e, ask: isinstance(e, Read) or any(map(ask, children(e)))
         )
@@ -407,10 +411,51 @@ class Evaluator:
 
     # ---- reductions -------------------------------------------------------------------------
 
+    def is_dot(self, node: For) -> bool:
+        """Whether an instruction does all iterations of a loop at once, in full lanes; then it is
+        what `accumulate` writes until `dot` is None again.
+        """
+        self.dot = None
+        if self.lanes is None or self.guard is not None or not isinstance(node.body, Store):
+            return False
+        factors = factors_of(node, self.target)
+        if factors is None:
+            return False
+        places = []
+        self.ix.env[node.var.name] = Affine(0)
+        for read in factors.reads:
+            form = self.form(read, read.tensor, read.indices)
+            at = self.ix.resolve(form)
+            if at is None or form.coefficient(node.var.name) != 1:
+                return False
+            if at.coefficient(LANE) not in (0, factors.dot.length):
+                return False
+            if self.registers.get(read.tensor.name, at) is not None:
+                return False
+            places.append(at)
+        self.dot = replace(factors, places=tuple(places))
+        return True
+
+    def _dot(self, dots: Dots, old: SsaValue) -> SsaValue:
+        """`old` and the products of all terms of a dot."""
+        assert self.lanes is not None
+        length, count = dots.dot.length, self.lanes.count
+        values = []
+        for read, at in zip(dots.reads, dots.places, strict=True):
+            stride = at.coefficient(LANE)
+            span = VectorLanes(
+                "", length * (count if stride else 1), length * (self.lanes.active if stride else 1)
+            )
+            along = at.without(LANE).plus(Affine(0, ((LANE, 1),)))
+            values.append(self.memory.bits(self.buffers[read.tensor.name], along, span))
+        return dot_product(self.b, self.m, dots.dot, self.widen(old), *values)
+
     def accumulate(self, node: Store, old: SsaValue) -> SsaValue:
         """`old (op) value` of a reduction; a float sum of products is a fused multiply-add."""
         op, e = node.reduce, node.value
         assert op is not None
+        if self.dot is not None:
+            return self._dot(self.dot, old)
         if op == "sum" and e.dtype.is_float:
             e = self._undecided(e)
             if _is_zero(e):
