@@ -119,8 +119,8 @@ def scaled_reciprocal(b: Builder, m: Module, y: SsaValue) -> tuple[SsaValue, Ssa
 def rounded_quotient(
     b: Builder, m: Module, y: SsaValue, reciprocal: SsaValue, x: SsaValue, near: SsaValue
 ) -> SsaValue:
-    """`x / y` as IEEE rounds it, from `1 / y` and its product with x, `near`: the remainder, which a
-    fused multiply-add has exactly, tells what to add (Markstein, 1990). Quotients below 2**-100,
+    """`x / y` as IEEE rounds it, from `1 / y` and its product with x, `near`: the remainder, which
+    a fused multiply-add has exactly, tells what to add (Markstein, 1990). Quotients below 2**-100,
     whose remainders may be denormal, are within 1 ulp.
     """
     rest = intrinsic(b, m, "fma", unary(b, "fneg", near), y, x)
