@@ -25,6 +25,7 @@ from tilewright.codegen.llvm.arithmetic import (
     convert,
     fma,
     invert,
+    rounded_quotient,
     scaled_reciprocal,
 )
 from tilewright.codegen.llvm.builder import Builder
@@ -309,9 +310,15 @@ class Evaluator:
             return self.condition(e)
         x, y = self.value(e.a), self.value(e.b)
         common = x.lanes > 1 and y.lanes == 1 and y.dtype == FLOAT32
-        if e.op == "div" and common and not self.exact:
+        if e.op == "div" and common and (self.features.fma or not self.exact):
             f, reciprocal = scaled_reciprocal(self.b, self.m, y)
-            return self.pair("mul", self.pair("mul", x, f), reciprocal)
+            scaled = self.pair("mul", x, f)
+            near = self.pair("mul", scaled, reciprocal)
+            if not self.exact:
+                return near
+            divisor = self.pair("mul", y, f)
+            rest = self.matched(divisor, reciprocal, scaled, near)
+            return rounded_quotient(self.b, self.m, *rest)
         return self.pair(e.op, x, y)
 
     def condition(self, e: Expr) -> SsaValue:
