@@ -91,7 +91,7 @@ def test_what_it_computes() -> None:
     for output, reason in (
         (ops.softmax(x), "stages reduce, not one"),
         (ops.depthwise_conv(given(1, 5, 5, 8), weight(3, 3, 8, 1)), "it is a product of vectors"),
-        (ops.matmul(half("a", 4, 6), half("b", 6, 5)), "factors are float16, not float32"),
+        (ops.matmul(half("a", 4, 6), half("b", 6, 5)), "factors are float16, not both float32"),
     ):
         with pytest.raises(ScheduleError, match=reason):
             lowered(output, *row)

@@ -19,7 +19,7 @@ from tilewright.cutlass.windows import (
     packed_image,
     packed_weights,
 )
-from tilewright.expr.contraction import NoMatchError
+from tilewright.expr.contraction.factors import NoMatch
 from tilewright.expr.dag import ComputeDAG
 
 
@@ -96,15 +96,18 @@ class B2bConv:
 
     name = B2bConvMatch.template
 
-    def match(self, dag: ComputeDAG, architecture: Architecture) -> B2bConvMatch:
-        """Raises NoMatchError, which says why."""
+    def match(self, dag: ComputeDAG, architecture: Architecture) -> B2bConvMatch | NoMatch:
+        """What it computes of a DAG, or why nothing."""
         pair = pair_of(dag, architecture)
+        if isinstance(pair, NoMatch):
+            return pair
         if pair.first.left.is_plain:
-            raise NoMatchError("the first contraction's factor is not read in windows")
-        first, image = image_for(pair.first)
-        if first.rows != pair.first.rows:
-            order = dict(zip(pair.first.rows, pair.second.rows, strict=True))
-            second = replace(pair.second, rows=tuple(order[a] for a in first.rows))
-            pair = replace(pair, second=second)
-        pair = replace(pair, first=first)
-        return B2bConvMatch(dag, architecture, pair.second, pair.follows, pair, image)
+            return NoMatch("the first contraction's factor is not read in windows")
+        convolved = image_for(pair.first)
+        if isinstance(convolved, NoMatch):
+            return convolved
+        first, image = convolved
+        order = dict(zip(pair.first.rows, pair.second.rows, strict=True))
+        second = replace(pair.second, rows=tuple(order[a] for a in first.rows))
+        pair = replace(pair, first=first, second=second)
+        return B2bConvMatch(dag, architecture, second, pair.follows, pair, image)

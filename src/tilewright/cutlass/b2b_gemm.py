@@ -17,9 +17,10 @@ from tilewright.cutlass.parameters import (
     shared_condition,
 )
 from tilewright.cutlass.template import Match, Operand, shape_text
-from tilewright.expr.contraction import Contraction, Factor, NoMatchError
+from tilewright.expr.contraction.factors import NoMatch
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.reference import static_shape
+from tilewright.ground.errors import ScheduleError
 
 
 @dataclass(frozen=True)
@@ -54,11 +55,12 @@ class B2bMatch(Match):
 
     def second_weights(self, p: Parameters) -> Operand:
         """The second contraction's right factor, [columns, middle columns of the tile]."""
-        second = self.pair.second
-        right = second.right
-        axes = [*second.columns, *second.depth]
-        dimensions = [d for d in (right.dimension(a) for a in axes) if d is not None]
-        return Operand(right, Packed.of(right, dimensions, filled(second, int(p.block_n))))
+        second, depth = self.pair.second, int(p.block_n)
+        if len(second.depth) > 1 and second.size(second.depth) != depth:
+            raise ScheduleError(f"{self.template}: columns to be padded are of several axes")
+        filled = {second.depth[-1]: depth} if len(second.depth) == 1 else {}
+        axes = (*second.columns, *second.depth)
+        return Operand(second.right, Packed.of(second.right, axes, filled))
 
     def tiles(self, p: Parameters, name: str) -> list[object]:
         """Arguments of both bodies from the architecture on."""
@@ -76,16 +78,6 @@ class B2bMatch(Match):
         ]
 
 
-def filled(found: Contraction, depth: int) -> dict[int, int]:
-    """The right factor's dimension of the sum, filled up to `depth` elements."""
-    d = found.right.dimension(found.depth[-1])
-    if len(found.depth) == 1 and d is not None:
-        return {d: depth}
-    if found.size(found.depth) != depth:
-        raise NoMatchError("columns to be padded are of several axes")
-    return {}
-
-
 @dataclass(frozen=True)
 class B2bGemmMatch(B2bMatch):
     """Both factors on the right are packed with K side by side."""
@@ -99,12 +91,12 @@ class B2bGemmMatch(B2bMatch):
         there.
         """
         first = self.pair.first
-        lies = view(first.left, (), first.rows, first.depth, first.extents)
+        lies = view(first.left, (), first.rows, first.depth)
         return 0 if lies is None or not lies.k_contiguous else lies.align
 
     def conditions(self, p: Parameters) -> list[Condition]:
         natural = self.natural()
-        one = len(self.pair.first.depth) == 1
+        one = len(self.pair.first.depth) == 1 and self.pair.first.left.is_whole
         return [
             *super().conditions(p),
             Condition(
@@ -128,17 +120,19 @@ class B2bGemmMatch(B2bMatch):
     def operands(self, p: Parameters) -> list[Operand]:
         first, k = self.pair.first, self._depth(p)
         left = Operand(first.left)
+        deep = {first.depth[-1]: k} if p.pad else {}
         if p.pad:
-            left = Operand(first.left, _packed(first, True, {first.depth[-1]: k}))
+            packed = Packed.of(first.left, (*first.rows, *first.depth), deep)
+            left = Operand(first.left, packed)
         columns = {first.columns[-1]: int(p.block_n)} if len(first.columns) == 1 else {}
-        padded = {**({first.depth[-1]: k} if p.pad else {}), **columns}
-        weights = Operand(first.right, _packed(first, False, padded))
+        axes = (*first.columns, *first.depth)
+        weights = Operand(first.right, Packed.of(first.right, axes, {**deep, **columns}))
         second = self.second_weights(p)
         return [left, weights, bias_operand(self.pair, weights, int(p.block_n)), second]
 
     def problem(self, p: Parameters) -> tuple[int, ...]:
         first, second = self.pair.first, self.pair.second
-        lies = view(first.left, (), first.rows, first.depth, first.extents)
+        lies = view(first.left, (), first.rows, first.depth)
         k = self._depth(p)
         lda = k if p.pad or lies is None else lies.ld
         n0, n1 = int(p.block_n), second.size(second.columns)
@@ -150,23 +144,15 @@ class B2bGemmMatch(B2bMatch):
         return f"tw::B2bGemm<{', '.join(map(str, [*first, *self.tiles(p, name)]))}>"
 
 
-def _packed(found: Contraction, left: bool, filled_axes: dict[str, int]) -> Packed:
-    factor = found.left if left else found.right
-    axes = [*(found.rows if left else found.columns), *found.depth]
-    dimensions = [d for d in (factor.dimension(a) for a in axes) if d is not None]
-    padded = {d: n for a, n in filled_axes.items() if (d := factor.dimension(a)) is not None}
-    return Packed.of(factor, dimensions, padded)
-
-
 def bias_operand(pair: Pair, instead: Operand, columns: int) -> Operand:
     """The bias, filled up to so many columns: two are read at once. Some other pointer where none
     is read.
     """
     if pair.bias is None:
         return instead
-    factor = Factor(pair.bias, (), False)
-    last = max(range(pair.bias.rank), key=lambda d: (static_shape(factor.tensor)[d], d))
-    return Operand(factor, Packed.of(factor, [last], {last: columns}))
+    shape = static_shape(pair.bias.tensor)
+    last = max(range(len(shape)), key=lambda d: (shape[d], d))
+    return Operand(pair.bias, Packed.ordered(pair.bias, [last], {last: columns}))
 
 
 class B2bGemm:
@@ -174,9 +160,11 @@ class B2bGemm:
 
     name = B2bGemmMatch.template
 
-    def match(self, dag: ComputeDAG, architecture: Architecture) -> B2bGemmMatch:
-        """Raises NoMatchError, which says why."""
+    def match(self, dag: ComputeDAG, architecture: Architecture) -> B2bGemmMatch | NoMatch:
+        """What it computes of a DAG, or why nothing."""
         pair = pair_of(dag, architecture)
+        if isinstance(pair, NoMatch):
+            return pair
         if not (pair.first.left.is_plain and pair.first.right.is_plain):
-            raise NoMatchError("the first contraction's factor is read in windows")
+            return NoMatch("the first contraction's factor is read in windows")
         return B2bGemmMatch(dag, architecture, pair.second, pair.follows, pair)

@@ -36,9 +36,10 @@ from tilewright.cutlass.windows import (
     is_channels_last,
     packed_image,
     packed_weights,
-    rows_in_order,
+    rows_of,
 )
-from tilewright.expr.contraction import Contraction, NoMatchError
+from tilewright.expr.contraction.factors import AffineRead, NoMatch
+from tilewright.expr.contraction.groups import Contraction
 from tilewright.expr.dag import ComputeDAG
 
 MOST_ACCESSES = 16  # beyond, what an iterator keeps of them is an array in memory
@@ -130,7 +131,9 @@ def padded_channels(channels: int, p: Parameters, full: int) -> int:
     return -(-channels // full) * full if p.pad else channels
 
 
-def conv_sizes(found: Contraction, image: Image, channels: int, outputs: int) -> tuple[int, ...]:
+def conv_sizes(
+    found: Contraction[AffineRead], image: Image, channels: int, outputs: int
+) -> tuple[int, ...]:
     """`ConvSizes` of tw_conv.h."""
     n, h, w, _ = image_extents(found.left, image)
 
@@ -147,20 +150,27 @@ def conv_sizes(found: Contraction, image: Image, channels: int, outputs: int) ->
     )  # fmt: skip
 
 
-def image_for(found: Contraction) -> tuple[Contraction, Image]:
-    """A contraction with its rows as the kernel counts them, and its image. Raises NoMatchError."""
+def image_for(
+    found: Contraction[AffineRead],
+) -> tuple[Contraction[AffineRead], Image] | NoMatch:
+    """A contraction with its rows as the kernel counts them and its image; why there is none."""
     image = image_of(found)
-    found = replace(found, rows=rows_in_order(found, image))
-    for slide in (image.height, image.width):
-        if slide.inner is not None and found.extents[slide.inner] > MOST_WINDOW:
-            raise NoMatchError(f"a window has more than {MOST_WINDOW} elements in one direction")
+    if isinstance(image, NoMatch):
+        return image
+    rows = rows_of(found, image)
+    if set(rows) != set(found.rows):
+        return NoMatch("rows of the output are other than positions of windows")
     inner = [s.inner for s in (image.height, image.width) if s.inner is not None]
+    if any(found.extents[a] > MOST_WINDOW for a in inner):
+        return NoMatch(f"a window has more than {MOST_WINDOW} elements in one direction")
     own = [] if image.channels is None else [found.left.indices[image.channels].axis]
     if {*inner, *own} != set(found.depth):
-        raise NoMatchError("the sum is over other than a window and channels")
-    packed_weights(found, image, 8, {})
-    packed_image(found.left, image, 8)
-    return found, image
+        return NoMatch("the sum is over other than a window and channels")
+    if not found.right.is_plain:
+        return NoMatch(f"{found.right.tensor.name} is not read element by element")
+    if not (found.left.is_whole and found.right.is_whole):
+        return NoMatch("a factor has more dimensions than a convolution's")
+    return replace(found, rows=rows), image
 
 
 class Conv:
@@ -168,10 +178,15 @@ class Conv:
 
     name = ConvMatch.template
 
-    def match(self, dag: ComputeDAG, architecture: Architecture) -> ConvMatch:
-        """Raises NoMatchError, which says why."""
-        found, follows = only_contraction(dag, architecture)
-        if found.left.is_plain:
-            raise NoMatchError("no factor is read in windows")
-        found, image = image_for(found)
-        return ConvMatch(dag, architecture, found, follows, image)
+    def match(self, dag: ComputeDAG, architecture: Architecture) -> ConvMatch | NoMatch:
+        """What it computes of a DAG, or why nothing."""
+        found = only_contraction(dag, architecture)
+        if isinstance(found, NoMatch):
+            return found
+        if found[0].left.is_plain:
+            return NoMatch("no factor is read in windows")
+        convolved = image_for(found[0])
+        if isinstance(convolved, NoMatch):
+            return convolved
+        last, image = convolved
+        return ConvMatch(dag, architecture, last, found[1], image)

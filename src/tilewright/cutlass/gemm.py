@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 from tilewright.cutlass.architectures import Architecture, Shape
-from tilewright.cutlass.epilogue import COUNT, ELEMENTS
+from tilewright.cutlass.epilogue import COUNT, ELEMENTS, unwritable
 from tilewright.cutlass.guidelines import gemm_tiles
 from tilewright.cutlass.matrices import Packed, View, view
 from tilewright.cutlass.parameters import (
@@ -22,18 +22,17 @@ from tilewright.cutlass.parameters import (
     tile_conditions,
 )
 from tilewright.cutlass.template import Match, Operand, shape_text, swizzled_grid
-from tilewright.expr.contraction import (
+from tilewright.expr.contraction.factors import AffineRead, NoMatch, read_of
+from tilewright.expr.contraction.follows import Follows, what_follows
+from tilewright.expr.contraction.groups import (
     Axes,
     Contraction,
-    Factor,
-    Follows,
-    NoMatchError,
-    contraction_of,
-    packed_once,
+    alike,
+    contraction_in_memory,
     sums,
-    what_follows,
 )
 from tilewright.expr.dag import ComputeDAG
+from tilewright.expr.nodes import Tensor
 from tilewright.expr.tensors import is_constant
 
 MOST_BATCH = 65535  # blocks in a grid's third dimension
@@ -120,7 +119,7 @@ class GemmMatch(TiledMatch):
         c = self.last
         return c.size(c.rows), c.size(c.columns), c.size(c.depth)
 
-    def _side(self, left: bool) -> tuple[Factor, Axes]:
+    def _side(self, left: bool) -> tuple[AffineRead, Axes]:
         c = self.last
         return (c.left, c.rows) if left else (c.right, c.columns)
 
@@ -129,29 +128,22 @@ class GemmMatch(TiledMatch):
         factor, free = self._side(left)
         if is_constant(factor.tensor):
             return None
-        c = self.last
-        return view(factor, c.batch, free, c.depth, c.extents)
+        return view(factor, self.last.batch, free, self.last.depth)
 
     def natural(self) -> int:
         """Elements of an access that suits both factors where they are not padded; 0 where one of
         them has no such place.
         """
         k = self.extents[2]
-        found = min(self.full, k & -k)
-        for left in (True, False):
-            factor, _ = self._side(left)
-            if is_constant(factor.tensor):
-                continue
-            lies = self.lies(left)
-            if lies is None:
-                return 0
-            found = min(found, lies.align)
-        return found
+        given = [left for left in (True, False) if not is_constant(self._side(left)[0].tensor)]
+        found = map(self.lies, given)
+        return min(self.full, k & -k, *(0 if lies is None else lies.align for lies in found))
 
     @property
     def paddable(self) -> bool:
         """Whether K can be filled up: its padding is at the end of one dimension."""
-        return len(self.last.depth) <= 1 or self.extents[2] % self.full == 0
+        one = len(self.last.depth) <= 1 or self.extents[2] % self.full == 0
+        return one and self.last.left.is_whole and self.last.right.is_whole
 
     @property
     def _has_contiguous_depth(self) -> bool:
@@ -204,14 +196,10 @@ class GemmMatch(TiledMatch):
         if lies is not None and (not p.pad or (suits and self._depth(p) == self.extents[2])):
             return Operand(factor), lies
         k = self._depth(p)
-        axes = (*c.batch, *free, *c.depth)
-        dimensions = [d for d in (factor.dimension(a) for a in axes) if d is not None]
-        last = factor.dimension(c.depth[-1]) if c.depth else None
-        padded = {last: k} if last is not None and len(c.depth) == 1 else {}
-        packed = Packed.of(factor, dimensions, padded)
-        rows = c.size(free)
-        moves = any(factor.stride(a) for a in c.batch)
-        return Operand(factor, packed), View(True, k, rows * k if moves else 0, p.align)  # type: ignore[arg-type]
+        filled = {c.depth[-1]: k} if len(c.depth) == 1 else {}
+        packed = Packed.of(factor, (*c.batch, *free, *c.depth), filled)
+        step = c.size(free) * k if c.batch else 0
+        return Operand(factor, packed), View(True, k, step, int(p.align))
 
     def operands(self, p: Parameters) -> list[Operand]:
         return [self._operand(left, p)[0] for left in (True, False)]
@@ -245,46 +233,58 @@ class Gemm:
 
     name = GemmMatch.template
 
-    def match(self, dag: ComputeDAG, architecture: Architecture) -> GemmMatch:
-        """Raises NoMatchError, which says why."""
+    def match(self, dag: ComputeDAG, architecture: Architecture) -> GemmMatch | NoMatch:
+        """What it computes of a DAG, or why nothing."""
         found = only_contraction(dag, architecture)
-        if not (found[0].left.is_plain and found[0].right.is_plain):
-            raise NoMatchError("a factor is read in windows")
+        if isinstance(found, NoMatch):
+            return found
+        both = found[0].left, found[0].right
+        if not all(f.is_plain for f in both):
+            return NoMatch("a factor is read in windows")
+        if not all(f.is_whole for f in both if is_constant(f.tensor)):
+            return NoMatch("a constant, which is packed, is read in part")
         return GemmMatch(dag, architecture, *found)
 
 
-def only_contraction(dag: ComputeDAG, architecture: Architecture) -> tuple[Contraction, Follows]:
+Found: TypeAlias = "tuple[Contraction[AffineRead], Follows]"
+
+
+def only_contraction(dag: ComputeDAG, architecture: Architecture) -> Found | NoMatch:
     """The one contraction of a DAG and what follows it, with the factors in the order in which the
-    columns are side by side in the output, or are those that a reduction is over. Raises
-    NoMatchError.
+    columns are side by side in the output, or are those that a reduction is over.
     """
     stages = sums(dag)
     if len(stages) not in (1, 2):
-        raise NoMatchError(f"there are {len(stages)} sums, not one, or two of which one is of rows")
-    supported(contraction_of(dag, stages[0]), architecture)
-    ordered: list[tuple[Contraction, Follows]] = []
-    refused: list[NoMatchError] = []
-    for swapped in (False, True):
-        try:
-            ordered.append(_ordered(dag, contraction_of(dag, stages[0], swapped)))
-        except NoMatchError as error:
-            refused.append(error)
+        return NoMatch(f"there are {len(stages)} sums, not one, or two of which one is of rows")
+    found = multiplied(dag, stages[0], architecture)
+    if isinstance(found, NoMatch):
+        return found
+    either = [_ordered(dag, c) for c in (found, found.swapped)]
+    ordered = [ways for ways in either if not isinstance(ways, NoMatch)]
     if not ordered:
-        raise refused[0]
-    ordered.sort(key=lambda pair: not _last_is_contiguous(*pair))
-    found, follows = ordered[0]
-    packed_once((found.left, found.right), follows)
-    return found, follows
+        return next(ways for ways in either if isinstance(ways, NoMatch))
+    chosen, follows, _ = max(ordered, key=lambda ways: ways[2])
+    reason = unwritable(follows, chosen, (chosen.left, chosen.right))
+    return NoMatch(reason) if reason else (chosen, follows)
 
 
-def _ordered(dag: ComputeDAG, found: Contraction) -> tuple[Contraction, Follows]:
+def _ordered(
+    dag: ComputeDAG, found: Contraction[AffineRead]
+) -> tuple[Contraction[AffineRead], Follows, bool] | NoMatch:
     """A contraction with the axes of each group as they lie, the outermost first: rows and depth in
     the left factor, batch and columns in the output (columns that are reduced: in the right one).
+    What follows it, and whether columns are side by side in the output.
     """
     follows = what_follows(dag, found)
+    if isinstance(follows, NoMatch):
+        return follows
+    output = read_of(follows.output, found.extents)
+    if isinstance(output, NoMatch):
+        return output
+    along = {**found.right.strides, **output.strides}
 
     def outside(axis: str) -> int:
-        return -follows.output.strides.get(axis, found.right.stride(axis))
+        return -along.get(axis, 0)
 
     def inside(axis: str) -> int:
         return -found.left.stride(axis)
@@ -296,16 +296,18 @@ def _ordered(dag: ComputeDAG, found: Contraction) -> tuple[Contraction, Follows]
         columns=tuple(sorted(found.columns, key=outside)),
         depth=tuple(sorted(found.depth, key=inside)),
     )
-    return ordered, follows
+    return ordered, follows, any(output.stride(a) == 1 for a in found.columns)
 
 
-def _last_is_contiguous(found: Contraction, follows: Follows) -> bool:
-    return any(follows.output.strides.get(a) == 1 for a in found.columns)
-
-
-def supported(found: Contraction, architecture: Architecture) -> None:
-    """Raises NoMatchError for a dtype that the architecture's instructions do not multiply."""
-    if found.dtype not in architecture.instructions:
-        raise NoMatchError(f"{architecture.name} multiplies no {found.dtype} by tensor cores")
-    if not found.depth:
-        raise NoMatchError("there is nothing to be summed")
+def multiplied(
+    dag: ComputeDAG, stage: Tensor, architecture: Architecture
+) -> Contraction[AffineRead] | NoMatch:
+    """The contraction that a stage is, of factors that the architecture's instructions multiply."""
+    found = contraction_in_memory(dag, stage)
+    if isinstance(found, NoMatch):
+        return found
+    dtypes = found.left.dtype.name, found.right.dtype.name
+    if dtypes not in alike(architecture.instructions):
+        both = " by ".join(dict.fromkeys(dtypes))
+        return NoMatch(f"{architecture.name} multiplies no {both} by tensor cores")
+    return found if found.depth else NoMatch("there is nothing to be summed")

@@ -1,6 +1,6 @@
 """What a template is, and how an instance of one becomes a program.
 
-    match = GEMM.match(dag, architecture)         raises NoMatchError, which says why
+    match = GEMM.match(dag, architecture)         or why there is none
     match.short_list()                            parameters worth trying, all of them valid
     match.program(parameters, "k")                CUDA C++ and its calls
 
@@ -32,7 +32,9 @@ from tilewright.cutlass.parameters import (
     element_bytes,
     valid,
 )
-from tilewright.expr.contraction import Contraction, Factor, Follows
+from tilewright.expr.contraction.factors import AffineRead
+from tilewright.expr.contraction.follows import Follows
+from tilewright.expr.contraction.groups import Contraction
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.tensors import is_constant
 from tilewright.ground.errors import ScheduleError
@@ -71,7 +73,7 @@ class Program:
 class Operand:
     """A pointer that a body takes: to a placeholder as it lies, or packed."""
 
-    factor: Factor
+    factor: AffineRead
     packed: Packed | None = None
 
     @property
@@ -92,12 +94,13 @@ class Match(ABC):
 
     dag: ComputeDAG
     architecture: Architecture
-    last: Contraction
+    last: Contraction[AffineRead]
     follows: Follows
 
     @property
     def dtype(self) -> str:
-        return self.last.dtype
+        """Of all factors."""
+        return self.last.right.dtype.name
 
     @property
     def full(self) -> int:

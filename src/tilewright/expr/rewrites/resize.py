@@ -42,6 +42,7 @@ from tilewright.expr.nodes import (
     Var,
     as_expr,
     binary,
+    conjuncts,
     free_vars,
     reads,
     select,
@@ -49,7 +50,6 @@ from tilewright.expr.nodes import (
     transform,
 )
 from tilewright.expr.reference import compute_of, sizes, static_shape
-from tilewright.expr.rewrites.zero_terms import conjuncts
 from tilewright.expr.structure import with_unit_axes
 from tilewright.expr.tensors import Compute, Placeholder, Table
 from tilewright.ground.errors import InputError

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tilewright.expr.contraction.groups import alike
 from tilewright.expr.dtypes import BOOL
 from tilewright.expr.nodes import Const, Expr, Extent, Var, as_expr
 from tilewright.nest.gpu.task_map import repeat
@@ -30,11 +31,8 @@ from tilewright.schedule.templates.packing import constant_layout
 from tilewright.schedule.templates.template import Numbers, Template
 
 
-def refusal(anchor: Anchor) -> str:
-    """Why a product is none of this template."""
-    dtypes = {anchor.left.dtype.name, anchor.right.dtype.name}
-    if dtypes != {"float32"}:
-        return f"factors are {' and '.join(sorted(dtypes))}, not float32"
+def misfit(anchor: Anchor) -> str:
+    """Why a product of float32 is none of this template."""
     if anchor.columns == 1 or (anchor.rows == 1 and anchor.batch > 1):
         return "it is a product of vectors"
     return ""
@@ -99,6 +97,6 @@ def _tiles(product: Product, do: Do, name: str) -> Node:
 
 
 REGISTERS = Template(
-    "matmul.registers.1", OPTIONS, legal, rows_of, body, refusal, layouts, ("block_k", "packs"),
-    plain=True,
+    "matmul.registers.1", OPTIONS, legal, rows_of, body, alike(["float32"]), misfit, layouts,
+    ("block_k", "packs"), plain=True,
 )  # fmt: skip

@@ -20,7 +20,7 @@ def constant_layout(anchor: Anchor, columns: Extent) -> Layout | None:
     read, groups = anchor.right.value, anchor.groups
     if not isinstance(read, Read) or not is_constant(read.tensor) or len(groups.columns) != 1:
         return None
-    others = (*reads(anchor.left.value), *reads(anchor.after))
+    others = (*reads(anchor.left.value), *reads(anchor.follows.value))
     if any(r.tensor.name == read.tensor.name for r in others):
         return None
     order = [*groups.batch, "tile", *groups.depth, *groups.columns]

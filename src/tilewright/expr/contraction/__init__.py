@@ -1,0 +1,1 @@
+"""What a contraction is to who has programs for products: groups, factors, what follows, chains."""
