@@ -21,7 +21,7 @@ from tilewright.cutlass.architectures import Architecture
 from tilewright.expr import operators as ops
 from tilewright.expr.contraction.factors import NoMatch
 from tilewright.expr.dag import ComputeDAG
-from tilewright.expr.nodes import Tensor, select
+from tilewright.expr.nodes import Tensor, cast, select
 from tilewright.expr.tensors import compute, placeholder, reduce_axis
 from tilewright.expr.tensors import sum as sum_over
 from tilewright.target import Target
@@ -163,6 +163,21 @@ def test_a_middle_value_that_others_need_is_not_kept_from_them() -> None:
     assert "nothing to be summed is left" in refused("b2b_gemm", ComputeDAG([single]))
     twice: list[Tensor] = [ops.matmul(middle, middle, name="second")]
     assert names(ComputeDAG(twice)) == []
+
+
+def test_what_no_kernel_writes_or_reads_is_refused_before_any_is_written() -> None:
+    y = ops.matmul(half((16, 32), "a"), half((32, 24), "w", True))
+    mask = placeholder((16, 24), "bool", name="mask")
+    masked = ComputeDAG([ops.where(mask, y, half((1,), "c"))])
+    assert "mask is bool, which no functor stores" in refused("gemm", masked)
+    counted = compute((16, 24), lambda i, j: cast("int32", y[i, j]), name="n", dtype="int32")
+    assert "n is int32, which no functor stores" in refused("gemm", ComputeDAG([counted]))
+    flat = compute((16, 24), lambda i, j: y[i, j] + half((8,), "b")[j // 3], name="sum")
+    assert "b is not read at sums of multiples" in refused("gemm", ComputeDAG([flat]))
+    part = half((2, 32, 24), "stack", True)
+    first = compute((32, 24), lambda k, j: part[0, k, j], name="first", dtype="float16")
+    sliced = ComputeDAG([ops.matmul(half((16, 32), "a"), first)])
+    assert "read in part" in refused("gemm", sliced)
 
 
 def test_constants_that_are_packed_have_one_purpose() -> None:

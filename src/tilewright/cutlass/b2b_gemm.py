@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar
 
 from tilewright.cutlass.architectures import Architecture, Shape
 from tilewright.cutlass.epilogue import COUNT, ELEMENTS
-from tilewright.cutlass.matrices import Packed, view
+from tilewright.cutlass.matrices import Packed, View, view
 from tilewright.cutlass.pairs import Pair, pair_bytes, pair_candidates, pair_conditions, pair_of
 from tilewright.cutlass.parameters import (
     FIELDS,
@@ -31,16 +34,38 @@ class B2bMatch(Match):
 
     pair: Pair
 
+    @property
+    @abstractmethod
+    def lies(self) -> bool:
+        """Whether the first factor can be read as it lies, by the widest accesses."""
+
+    @abstractmethod
+    def packed(self, left: bool, p: Parameters, columns: Mapping[str, int]) -> Packed:
+        """One of the first contraction's factors, padded, with its columns filled up."""
+
     def bias(self, p: Parameters) -> int:
         """Columns of the first contraction's tile that have a bias (0 where it is padded)."""
         return 0 if self.pair.bias is None else int(p.block_n)
 
     def conditions(self, p: Parameters) -> list[Condition]:
         where = self.architecture
+        used = self.dynamic_bytes(p) + self.static_bytes
         return [
             *pair_conditions(p, self.pair, where, self.dtype),
-            shared_condition(self.dynamic_bytes(p), where.shared_bytes, where.name),
+            shared_condition(used, where.shared_bytes, where.name),
+            Condition(
+                "alignment",
+                (p.align == self.full)
+                & (((p.pad == 1) & self.paddable) | ((p.pad == 0) & self.lies)),
+                f"accesses of {p.align} elements suit the first factor as it lies or, where that "
+                f"is one dimension, padded (all accesses must have {self.full})",
+            ),
         ]
+
+    def candidates(self) -> list[Parameters]:
+        first, pad = self.pair.first, int(not self.lies)
+        found = pair_candidates(self.pair, self.architecture, self.full, first.size(first.rows))
+        return [replace(p, pad=pad) for p in found]
 
     def dynamic_bytes(self, p: Parameters) -> Number:
         return pair_bytes(p, self.dtype)
@@ -53,14 +78,31 @@ class B2bMatch(Match):
         first = self.pair.first
         return -(-first.size(first.rows) // int(p.block_m)), 1, 1
 
-    def second_weights(self, p: Parameters) -> Operand:
-        """The second contraction's right factor, [columns, middle columns of the tile]."""
-        second, depth = self.pair.second, int(p.block_n)
-        if len(second.depth) > 1 and second.size(second.depth) != depth:
+    def operands(self, p: Parameters) -> list[Operand]:
+        """The first contraction's factors, its bias, and the second's right factor, [columns,
+        middle columns of the tile].
+        """
+        first, second, middle = self.pair.first, self.pair.second, int(p.block_n)
+        if len(second.depth) > 1 and second.size(second.depth) != middle:
             raise ScheduleError(f"{self.template}: columns to be padded are of several axes")
-        filled = {second.depth[-1]: depth} if len(second.depth) == 1 else {}
-        axes = (*second.columns, *second.depth)
-        return Operand(second.right, Packed.of(second.right, axes, filled))
+        one = len(second.depth) == 1
+        left = Operand(first.left, self.packed(True, p, {}) if p.pad else None)
+        columns = {first.columns[0]: middle} if one else {}
+        weights = Operand(first.right, self.packed(False, p, columns))
+        axes, filled = (*second.columns, *second.depth), {second.depth[0]: middle} if one else {}
+        others = Operand(second.right, Packed.of(second.right, axes, filled))
+        return [left, weights, self._bias_operand(weights, middle), others]
+
+    def _bias_operand(self, instead: Operand, columns: int) -> Operand:
+        """The bias, filled up to so many columns: two are read at once. Some other pointer where
+        none is read.
+        """
+        bias = self.pair.bias
+        if bias is None:
+            return instead
+        shape = static_shape(bias.tensor)
+        last = max(range(len(shape)), key=lambda d: (shape[d], d))
+        return Operand(bias, Packed.ordered(bias, [last], {last: columns}))
 
     def tiles(self, p: Parameters, name: str) -> list[object]:
         """Arguments of both bodies from the architecture on."""
@@ -86,54 +128,32 @@ class B2bGemmMatch(B2bMatch):
     header: ClassVar[str] = "tw_b2b.h"
     sizes: ClassVar[str] = "tw::B2bGemmSizes"
 
-    def natural(self) -> int:
-        """Elements of an access that suits K as the left factor lies; 0 where K is not contiguous
-        there.
-        """
+    @cached_property
+    def _view(self) -> View | None:
         first = self.pair.first
-        lies = view(first.left, (), first.rows, first.depth)
-        return 0 if lies is None or not lies.k_contiguous else lies.align
+        return view(first.left, (), first.rows, first.depth)
 
-    def conditions(self, p: Parameters) -> list[Condition]:
-        natural = self.natural()
-        one = len(self.pair.first.depth) == 1 and self.pair.first.left.is_whole
-        return [
-            *super().conditions(p),
-            Condition(
-                "alignment",
-                (p.align == self.full) & ((p.pad == 1) & one | (natural == self.full)),
-                f"accesses of {p.align} elements suit K, which allows {natural} as it lies "
-                f"(padded: {self.full}, which all accesses must have)",
-            ),
-        ]
+    @property
+    def lies(self) -> bool:
+        found = self._view
+        return found is not None and found.k_contiguous and found.align == self.full
 
-    def candidates(self) -> list[Parameters]:
-        first = self.pair.first
-        pad = int(self.natural() < self.full)
-        found = pair_candidates(self.pair, self.architecture, self.full, first.size(first.rows))
-        return [replace(p, pad=pad) for p in found]
+    @property
+    def paddable(self) -> bool:
+        return len(self.pair.first.depth) == 1 and self.pair.first.left.is_whole
 
     def _depth(self, p: Parameters) -> int:
-        k = self.pair.first.size(self.pair.first.depth)
-        return -(-k // self.full) * self.full if p.pad else k
+        return self.filled(self.pair.first.size(self.pair.first.depth), p)
 
-    def operands(self, p: Parameters) -> list[Operand]:
-        first, k = self.pair.first, self._depth(p)
-        left = Operand(first.left)
-        deep = {first.depth[-1]: k} if p.pad else {}
-        if p.pad:
-            packed = Packed.of(first.left, (*first.rows, *first.depth), deep)
-            left = Operand(first.left, packed)
-        columns = {first.columns[-1]: int(p.block_n)} if len(first.columns) == 1 else {}
-        axes = (*first.columns, *first.depth)
-        weights = Operand(first.right, Packed.of(first.right, axes, {**deep, **columns}))
-        second = self.second_weights(p)
-        return [left, weights, bias_operand(self.pair, weights, int(p.block_n)), second]
+    def packed(self, left: bool, p: Parameters, columns: Mapping[str, int]) -> Packed:
+        first = self.pair.first
+        factor, free = (first.left, first.rows) if left else (first.right, first.columns)
+        deep = {first.depth[0]: self._depth(p)} if p.pad else {}
+        return Packed.of(factor, (*free, *first.depth), {**deep, **columns})
 
     def problem(self, p: Parameters) -> tuple[int, ...]:
         first, second = self.pair.first, self.pair.second
-        lies = view(first.left, (), first.rows, first.depth)
-        k = self._depth(p)
+        lies, k = self._view, self._depth(p)
         lda = k if p.pad or lies is None else lies.ld
         n0, n1 = int(p.block_n), second.size(second.columns)
         return first.size(first.rows), k, n0, n1, lda, k, n0, self.bias(p)
@@ -142,17 +162,6 @@ class B2bGemmMatch(B2bMatch):
         column = "cutlass::layout::ColumnMajor"
         first = [ELEMENTS[self.dtype], column, p.align, column, p.align]
         return f"tw::B2bGemm<{', '.join(map(str, [*first, *self.tiles(p, name)]))}>"
-
-
-def bias_operand(pair: Pair, instead: Operand, columns: int) -> Operand:
-    """The bias, filled up to so many columns: two are read at once. Some other pointer where none
-    is read.
-    """
-    if pair.bias is None:
-        return instead
-    shape = static_shape(pair.bias.tensor)
-    last = max(range(len(shape)), key=lambda d: (shape[d], d))
-    return Operand(pair.bias, Packed.ordered(pair.bias, [last], {last: columns}))
 
 
 class B2bGemm:

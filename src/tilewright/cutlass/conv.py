@@ -7,15 +7,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from tilewright.cutlass.architectures import Architecture, Shape
+from tilewright.cutlass.architectures import Architecture
 from tilewright.cutlass.epilogue import ELEMENTS
 from tilewright.cutlass.gemm import (
     TiledMatch,
-    epilogue_conditions,
     only_contraction,
-    swizzle_condition,
 )
-from tilewright.cutlass.guidelines import gemm_tiles
 from tilewright.cutlass.parameters import (
     LOOKUP_BYTES,
     Condition,
@@ -23,11 +20,9 @@ from tilewright.cutlass.parameters import (
     greater,
     large_registers,
     loads_of,
-    shared_condition,
     thread_registers,
-    tile_conditions,
 )
-from tilewright.cutlass.template import Operand, swizzled_grid
+from tilewright.cutlass.template import Operand
 from tilewright.cutlass.windows import (
     Image,
     Slide,
@@ -53,6 +48,7 @@ class ConvMatch(TiledMatch):
     template: ClassVar[str] = "cutlass.conv"
     header: ClassVar[str] = "tw_conv.h"
     sizes: ClassVar[str] = "tw::ConvSizes"
+    static_bytes: ClassVar[int] = LOOKUP_BYTES
 
     image: Image
 
@@ -61,60 +57,41 @@ class ConvMatch(TiledMatch):
         return image_extents(self.last.left, self.image)[3]
 
     def natural(self) -> int:
-        """Elements of an access that suits the channels as they lie; 0 where they are not last."""
         c = self.channels
         if not is_channels_last(self.last.left, self.image):
             return 0
         return min(self.full, c & -c)
 
+    @property
+    def paddable(self) -> bool:
+        return self.image.channels is not None
+
     def conditions(self, p: Parameters) -> list[Condition]:
-        where, natural = self.architecture, self.natural()
         left, right = loads_of(p, self.dtype)
         narrow = greater(left, right) * (self.full // p.align)
         slots = (left + right) * 3 // 2
-        used = self.dynamic_bytes(p) + LOOKUP_BYTES
         return [
-            *tile_conditions(p, where, self.dtype),
-            shared_condition(used, where.shared_bytes, where.name),
-            self.alignment(
-                p, natural, f"{self.channels} channels, which allow {natural} as they lie"
-            ),
+            *super().conditions(p),
             Condition(
                 "accesses of the iterators", narrow <= MOST_ACCESSES,
                 f"a thread has at most {MOST_ACCESSES} accesses of a tile, not {narrow}",
             ),
             Condition(
                 "registers of the iterators",
-                large_registers(p, where, self.dtype) + slots <= thread_registers(p),
+                large_registers(p, self.architecture, self.dtype) + slots <= thread_registers(p),
                 f"what iterators keep of {left} and {right} loads fits beside the accumulators",
             ),
-            Condition(
-                "padding", (p.pad == 0) | (self.image.channels is not None),
-                "channels to be padded are a dimension",
-            ),
-            swizzle_condition(p),
-            *epilogue_conditions(p.block_n, p.warp_n),
         ]  # fmt: skip
 
-    def candidates(self) -> list[Parameters]:
-        m, n = self.last.size(self.last.rows), self.last.size(self.last.columns)
-        tiles = gemm_tiles(self.architecture, self.dtype, m, n, 1)
-        return self.aligned(tiles, self.natural(), self.image.channels is not None)
-
     def operands(self, p: Parameters) -> list[Operand]:
-        channels = padded_channels(self.channels, p, self.full)
-        left = Operand(self.last.left)
-        if p.pad:
-            left = Operand(self.last.left, packed_image(self.last.left, self.image, channels))
-        return [left, Operand(self.last.right, packed_weights(self.last, self.image, channels, {}))]
+        c, channels = self.last, self.filled(self.channels, p)
+        image = packed_image(c.left, self.image, channels) if p.pad else None
+        weights = packed_weights(c, self.image, channels, {})
+        return [Operand(c.left, image), Operand(c.right, weights)]
 
     def problem(self, p: Parameters) -> tuple[int, ...]:
-        channels = padded_channels(self.channels, p, self.full)
+        channels = self.filled(self.channels, p)
         return conv_sizes(self.last, self.image, channels, self.last.size(self.last.columns))
-
-    def grid(self, p: Parameters) -> Shape:
-        m, n = self.last.size(self.last.rows), self.last.size(self.last.columns)
-        return swizzled_grid(-(-m // int(p.block_m)), -(-n // int(p.block_n)), 1, int(p.swizzle))
 
     def body(self, p: Parameters, name: str) -> str:
         arguments = [
@@ -124,11 +101,6 @@ class ConvMatch(TiledMatch):
             *self.tile_arguments(p),
         ]
         return f"tw::Conv<{', '.join(map(str, arguments))}>"
-
-
-def padded_channels(channels: int, p: Parameters, full: int) -> int:
-    """Channels of the image as the kernel reads it."""
-    return -(-channels // full) * full if p.pad else channels
 
 
 def conv_sizes(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import ClassVar, TypeAlias
 
@@ -44,29 +44,57 @@ LEAST_ROWS = 32
 class TiledMatch(Match):
     """What a product and a convolution have in common: one contraction, in tiles of one shape."""
 
-    def alignment(self, p: Parameters, natural: int, what: str) -> Condition:
-        """The condition that accesses suit `what` is read: at most `natural` elements as it lies,
-        the widest where it is padded.
-        """
-        return Condition(
-            "alignment",
-            (p.align <= self.full)
-            & (((p.pad == 1) & (p.align == self.full)) | ((p.pad == 0) & (p.align <= natural))),
-            f"accesses of {p.align} elements suit {what} (padded: {self.full})",
-        )
+    @property
+    def extents(self) -> Shape:
+        """M, N, K of one product."""
+        c = self.last
+        return c.size(c.rows), c.size(c.columns), c.size(c.depth)
 
-    def aligned(
-        self, tiles: Sequence[Parameters], natural: int, is_paddable: bool
-    ) -> list[Parameters]:
+    @property
+    def batch(self) -> int:
+        return self.last.size(self.last.batch)
+
+    @abstractmethod
+    def natural(self) -> int:
+        """Elements of an access that suits the factors where they are not padded; 0 where one of
+        them has no such place.
+        """
+
+    def conditions(self, p: Parameters) -> list[Condition]:
+        where, natural = self.architecture, self.natural()
+        used = self.dynamic_bytes(p) + self.static_bytes
+        return [
+            *tile_conditions(p, where, self.dtype),
+            shared_condition(used, where.shared_bytes, where.name),
+            Condition(
+                "alignment",
+                (p.align <= self.full)
+                & (((p.pad == 1) & (p.align == self.full)) | ((p.pad == 0) & (p.align <= natural))),
+                f"accesses of {p.align} elements suit the factors, which allow {natural} as they "
+                f"lie (padded: {self.full})",
+            ),
+            Condition("padding", (p.pad == 0) | self.paddable, "what is padded is one dimension"),
+            Condition("swizzle", (p.swizzle >= 1) & (p.swizzle <= 8), f"1 to 8, not {p.swizzle}"),
+            *epilogue_conditions(p.block_n, p.warp_n),
+        ]
+
+    def candidates(self) -> list[Parameters]:
         """Tiles with the accesses that they allow: as things lie, and padded where that is wider.
         Of either kind the best first, in turns.
         """
+        tiles = gemm_tiles(self.architecture, self.dtype, *self.extents[:2], self.batch)
+        natural = self.natural()
         found = [replace(p, align=natural) for p in tiles if natural]
-        if natural < self.full and is_paddable:
+        if natural < self.full and self.paddable:
             padded = [replace(p, align=self.full, pad=1) for p in tiles]
             pairs = zip(padded, found, strict=False) if found else ((p,) for p in padded)
             found = [p for pair in pairs for p in pair]
         return found
+
+    def grid(self, p: Parameters) -> Shape:
+        m, n, _ = self.extents
+        tiles = -(-m // int(p.block_m)), -(-n // int(p.block_n))
+        return swizzled_grid(*tiles, self.batch, int(p.swizzle))
 
     def dynamic_bytes(self, p: Parameters) -> Number:
         loop = stage_bytes(p.block_m, p.block_n, p, self.dtype)
@@ -84,10 +112,6 @@ class TiledMatch(Match):
             p.swizzle,
             "cutlass::arch::OpMultiplyAdd",
         ]
-
-
-def swizzle_condition(p: Parameters) -> Condition:
-    return Condition("swizzle", (p.swizzle >= 1) & (p.swizzle <= 8), f"1 to 8, not {p.swizzle}")
 
 
 def epilogue_conditions(block_n: Number, warp_n: Number) -> list[Condition]:
@@ -113,12 +137,6 @@ class GemmMatch(TiledMatch):
     header: ClassVar[str] = "tw_gemm.h"
     sizes: ClassVar[str] = "tw::GemmSizes"
 
-    @property
-    def extents(self) -> Shape:
-        """M, N, K of one product."""
-        c = self.last
-        return c.size(c.rows), c.size(c.columns), c.size(c.depth)
-
     def _side(self, left: bool) -> tuple[AffineRead, Axes]:
         c = self.last
         return (c.left, c.rows) if left else (c.right, c.columns)
@@ -131,9 +149,6 @@ class GemmMatch(TiledMatch):
         return view(factor, self.last.batch, free, self.last.depth)
 
     def natural(self) -> int:
-        """Elements of an access that suits both factors where they are not padded; 0 where one of
-        them has no such place.
-        """
         k = self.extents[2]
         given = [left for left in (True, False) if not is_constant(self._side(left)[0].tensor)]
         found = map(self.lies, given)
@@ -141,7 +156,6 @@ class GemmMatch(TiledMatch):
 
     @property
     def paddable(self) -> bool:
-        """Whether K can be filled up: its padding is at the end of one dimension."""
         one = len(self.last.depth) <= 1 or self.extents[2] % self.full == 0
         return one and self.last.left.is_whole and self.last.right.is_whole
 
@@ -152,50 +166,26 @@ class GemmMatch(TiledMatch):
         return lies is None or lies.k_contiguous
 
     def conditions(self, p: Parameters) -> list[Condition]:
-        where = self.architecture
-        natural = self.natural()
         return [
-            *tile_conditions(p, where, self.dtype),
-            shared_condition(self.dynamic_bytes(p), where.shared_bytes, where.name),
-            self.alignment(
-                p, natural, f"K = {self.extents[2]} and how the factors lie, which allows {natural}"
-            ),
-            Condition(
-                "padding", (p.pad == 0) | self.paddable, "K to be padded is the extent of one axis"
-            ),
-            swizzle_condition(p),
+            *super().conditions(p),
             Condition(
                 "rows of a warp",
                 (p.warp_m >= LEAST_ROWS) | self._has_contiguous_depth,
                 f"a warp has at least {LEAST_ROWS} rows where these are contiguous, not {p.warp_m}",
             ),
             Condition(
-                "batch",
-                self.last.size(self.last.batch) <= MOST_BATCH,
-                f"a batch has at most {MOST_BATCH} products",
+                "batch", self.batch <= MOST_BATCH, f"a batch has at most {MOST_BATCH} products"
             ),
-            *epilogue_conditions(p.block_n, p.warp_n),
         ]
-
-    def candidates(self) -> list[Parameters]:
-        batch = self.last.size(self.last.batch)
-        tiles = gemm_tiles(self.architecture, self.dtype, *self.extents[:2], batch)
-        return self.aligned(tiles, self.natural(), self.paddable)
-
-    def _depth(self, p: Parameters) -> int:
-        """K, padded where it is."""
-        k = self.extents[2]
-        return -(-k // self.full) * self.full if p.pad else k
 
     def _operand(self, left: bool, p: Parameters) -> tuple[Operand, View]:
         """What the kernel reads, and how that lies."""
         c = self.last
         factor, free = self._side(left)
-        lies = self.lies(left)
+        lies, k = self.lies(left), self.filled(self.extents[2], p)
         suits = lies is not None and lies.align == self.full
-        if lies is not None and (not p.pad or (suits and self._depth(p) == self.extents[2])):
+        if lies is not None and (not p.pad or (suits and k == self.extents[2])):
             return Operand(factor), lies
-        k = self._depth(p)
         filled = {c.depth[-1]: k} if len(c.depth) == 1 else {}
         packed = Packed.of(factor, (*c.batch, *free, *c.depth), filled)
         step = c.size(free) * k if c.batch else 0
@@ -205,14 +195,9 @@ class GemmMatch(TiledMatch):
         return [self._operand(left, p)[0] for left in (True, False)]
 
     def problem(self, p: Parameters) -> tuple[int, ...]:
-        m, n, _ = self.extents
+        m, n, k = self.extents
         a, b = (self._operand(left, p)[1] for left in (True, False))
-        return m, n, self._depth(p), a.ld, b.ld, a.step, b.step
-
-    def grid(self, p: Parameters) -> Shape:
-        m, n, _ = self.extents
-        tiles = -(-m // int(p.block_m)), -(-n // int(p.block_n))
-        return swizzled_grid(*tiles, self.last.size(self.last.batch), int(p.swizzle))
+        return m, n, self.filled(k, p), a.ld, b.ld, a.step, b.step
 
     def body(self, p: Parameters, name: str) -> str:
         a, b = (self._operand(left, p)[1] for left in (True, False))

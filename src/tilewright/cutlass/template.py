@@ -91,6 +91,8 @@ class Match(ABC):
     sizes: ClassVar[str]
     needed: ClassVar[tuple[str, ...]] = FIELDS[: FIELDS.index("pad")]
     """Parameters that are never 0."""
+    static_bytes: ClassVar[int] = 0
+    """Shared memory besides what a launch asks for."""
 
     dag: ComputeDAG
     architecture: Architecture
@@ -106,6 +108,15 @@ class Match(ABC):
     def full(self) -> int:
         """Elements of the widest access."""
         return ACCESS_BYTES // element_bytes(self.dtype)
+
+    def filled(self, extent: int, p: Parameters) -> int:
+        """An extent with its padding."""
+        return -(-extent // self.full) * self.full if p.pad else extent
+
+    @property
+    @abstractmethod
+    def paddable(self) -> bool:
+        """Whether what accesses run along can be filled up: it is one dimension."""
 
     @abstractmethod
     def conditions(self, p: Parameters) -> list[Condition]:
