@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from tilewright.cutlass.architectures import Architecture, Shape
 from tilewright.cutlass.epilogue import COUNT, ELEMENTS
-from tilewright.cutlass.matrices import Packed, View, view
+from tilewright.cutlass.matrices import Matrix, Packed, matrix_of
 from tilewright.cutlass.pairs import Pair, pair_bytes, pair_candidates, pair_conditions, pair_of
 from tilewright.cutlass.parameters import (
     FIELDS,
@@ -19,10 +19,9 @@ from tilewright.cutlass.parameters import (
     Parameters,
     shared_condition,
 )
-from tilewright.cutlass.template import Match, Operand, shape_text
+from tilewright.cutlass.template import Match, Pointer, shape_text
 from tilewright.expr.contraction.factors import NoMatch
 from tilewright.expr.dag import ComputeDAG
-from tilewright.expr.reference import static_shape
 from tilewright.ground.errors import ScheduleError
 
 
@@ -78,31 +77,23 @@ class B2bMatch(Match):
         first = self.pair.first
         return -(-first.size(first.rows) // int(p.block_m)), 1, 1
 
-    def operands(self, p: Parameters) -> list[Operand]:
-        """The first contraction's factors, its bias, and the second's right factor, [columns,
-        middle columns of the tile].
+    def operands(self, p: Parameters) -> list[Pointer]:
+        """The first contraction's factors, its bias (some other pointer where there is none), and
+        the second's right factor, [columns, middle columns of the tile].
         """
         first, second, middle = self.pair.first, self.pair.second, int(p.block_n)
-        if len(second.depth) > 1 and second.size(second.depth) != middle:
+        one, bias = len(second.depth) == 1, self.pair.bias
+        if not one and second.size(second.depth) != middle:
             raise ScheduleError(f"{self.template}: columns to be padded are of several axes")
-        one = len(second.depth) == 1
-        left = Operand(first.left, self.packed(True, p, {}) if p.pad else None)
         columns = {first.columns[0]: middle} if one else {}
-        weights = Operand(first.right, self.packed(False, p, columns))
         axes, filled = (*second.columns, *second.depth), {second.depth[0]: middle} if one else {}
-        others = Operand(second.right, Packed.of(second.right, axes, filled))
-        return [left, weights, self._bias_operand(weights, middle), others]
-
-    def _bias_operand(self, instead: Operand, columns: int) -> Operand:
-        """The bias, filled up to so many columns: two are read at once. Some other pointer where
-        none is read.
-        """
-        bias = self.pair.bias
-        if bias is None:
-            return instead
-        shape = static_shape(bias.tensor)
-        last = max(range(len(shape)), key=lambda d: (shape[d], d))
-        return Operand(bias, Packed.ordered(bias, [last], {last: columns}))
+        weights = Pointer(first.right, self.packed(False, p, columns))
+        return [
+            Pointer(first.left, self.packed(True, p, {}) if p.pad else None),
+            weights,
+            weights if bias is None else Pointer(bias, Packed.of(bias, first.columns, columns)),
+            Pointer(second.right, Packed.of(second.right, axes, filled)),
+        ]
 
     def tiles(self, p: Parameters, name: str) -> list[object]:
         """Arguments of both bodies from the architecture on."""
@@ -129,18 +120,18 @@ class B2bGemmMatch(B2bMatch):
     sizes: ClassVar[str] = "tw::B2bGemmSizes"
 
     @cached_property
-    def _view(self) -> View | None:
+    def _matrix(self) -> Matrix | None:
         first = self.pair.first
-        return view(first.left, (), first.rows, first.depth)
+        return matrix_of(first.left, (), first.rows, first.depth)
 
     @property
     def lies(self) -> bool:
-        found = self._view
+        found = self._matrix
         return found is not None and found.k_contiguous and found.align == self.full
 
     @property
     def paddable(self) -> bool:
-        return len(self.pair.first.depth) == 1 and self.pair.first.left.is_whole
+        return len(self.pair.first.depth) == 1
 
     def _depth(self, p: Parameters) -> int:
         return self.filled(self.pair.first.size(self.pair.first.depth), p)
@@ -153,7 +144,7 @@ class B2bGemmMatch(B2bMatch):
 
     def problem(self, p: Parameters) -> tuple[int, ...]:
         first, second = self.pair.first, self.pair.second
-        lies, k = self._view, self._depth(p)
+        lies, k = self._matrix, self._depth(p)
         lda = k if p.pad or lies is None else lies.ld
         n0, n1 = int(p.block_n), second.size(second.columns)
         return first.size(first.rows), k, n0, n1, lda, k, n0, self.bias(p)

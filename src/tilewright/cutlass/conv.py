@@ -22,7 +22,7 @@ from tilewright.cutlass.parameters import (
     loads_of,
     thread_registers,
 )
-from tilewright.cutlass.template import Operand
+from tilewright.cutlass.template import Pointer
 from tilewright.cutlass.windows import (
     Image,
     Slide,
@@ -83,11 +83,11 @@ class ConvMatch(TiledMatch):
             ),
         ]  # fmt: skip
 
-    def operands(self, p: Parameters) -> list[Operand]:
+    def operands(self, p: Parameters) -> list[Pointer]:
         c, channels = self.last, self.filled(self.channels, p)
         image = packed_image(c.left, self.image, channels) if p.pad else None
         weights = packed_weights(c, self.image, channels, {})
-        return [Operand(c.left, image), Operand(c.right, weights)]
+        return [Pointer(c.left, image), Pointer(c.right, weights)]
 
     def problem(self, p: Parameters) -> tuple[int, ...]:
         channels = self.filled(self.channels, p)
@@ -140,8 +140,6 @@ def image_for(
         return NoMatch("the sum is over other than a window and channels")
     if not found.right.is_plain:
         return NoMatch(f"{found.right.tensor.name} is not read element by element")
-    if not (found.left.is_whole and found.right.is_whole):
-        return NoMatch("a factor has more dimensions than a convolution's")
     return replace(found, rows=rows), image
 
 

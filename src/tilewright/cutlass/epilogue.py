@@ -64,6 +64,9 @@ def unwritable(
     twice = [name for name in dict.fromkeys(constants) if constants.count(name) > 1]
     if twice:
         return f"{', '.join(twice)} is read for two purposes"
+    for factor in packed:
+        if is_constant(factor.tensor) and not factor.is_whole:
+            return f"{factor.tensor.name}, which is packed, is read in part"
     for read in (*follows.given, follows.output):
         if read.tensor.dtype.name not in ELEMENTS:
             return f"{read.tensor.name} is {read.tensor.dtype}, which no functor stores"

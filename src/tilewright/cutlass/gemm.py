@@ -9,7 +9,7 @@ from typing import ClassVar, TypeAlias
 from tilewright.cutlass.architectures import Architecture, Shape
 from tilewright.cutlass.epilogue import COUNT, ELEMENTS, unwritable
 from tilewright.cutlass.guidelines import gemm_tiles
-from tilewright.cutlass.matrices import Packed, View, view
+from tilewright.cutlass.matrices import Matrix, Packed, matrix_of
 from tilewright.cutlass.parameters import (
     EPILOGUE_WARP_COLUMNS,
     Condition,
@@ -21,7 +21,7 @@ from tilewright.cutlass.parameters import (
     stage_bytes,
     tile_conditions,
 )
-from tilewright.cutlass.template import Match, Operand, shape_text, swizzled_grid
+from tilewright.cutlass.template import Match, Pointer, shape_text, swizzled_grid
 from tilewright.expr.contraction.factors import AffineRead, NoMatch, read_of
 from tilewright.expr.contraction.follows import Follows, what_follows
 from tilewright.expr.contraction.groups import (
@@ -141,12 +141,12 @@ class GemmMatch(TiledMatch):
         c = self.last
         return (c.left, c.rows) if left else (c.right, c.columns)
 
-    def lies(self, left: bool) -> View | None:
+    def lies(self, left: bool) -> Matrix | None:
         """A factor as it lies. A constant does not: it is packed when the function is loaded."""
         factor, free = self._side(left)
         if is_constant(factor.tensor):
             return None
-        return view(factor, self.last.batch, free, self.last.depth)
+        return matrix_of(factor, self.last.batch, free, self.last.depth)
 
     def natural(self) -> int:
         k = self.extents[2]
@@ -156,8 +156,7 @@ class GemmMatch(TiledMatch):
 
     @property
     def paddable(self) -> bool:
-        one = len(self.last.depth) <= 1 or self.extents[2] % self.full == 0
-        return one and self.last.left.is_whole and self.last.right.is_whole
+        return len(self.last.depth) <= 1 or self.extents[2] % self.full == 0
 
     @property
     def _has_contiguous_depth(self) -> bool:
@@ -178,20 +177,20 @@ class GemmMatch(TiledMatch):
             ),
         ]
 
-    def _operand(self, left: bool, p: Parameters) -> tuple[Operand, View]:
+    def _operand(self, left: bool, p: Parameters) -> tuple[Pointer, Matrix]:
         """What the kernel reads, and how that lies."""
         c = self.last
         factor, free = self._side(left)
         lies, k = self.lies(left), self.filled(self.extents[2], p)
         suits = lies is not None and lies.align == self.full
         if lies is not None and (not p.pad or (suits and k == self.extents[2])):
-            return Operand(factor), lies
+            return Pointer(factor), lies
         filled = {c.depth[-1]: k} if len(c.depth) == 1 else {}
         packed = Packed.of(factor, (*c.batch, *free, *c.depth), filled)
         step = c.size(free) * k if c.batch else 0
-        return Operand(factor, packed), View(True, k, step, int(p.align))
+        return Pointer(factor, packed), Matrix(True, k, step, int(p.align))
 
-    def operands(self, p: Parameters) -> list[Operand]:
+    def operands(self, p: Parameters) -> list[Pointer]:
         return [self._operand(left, p)[0] for left in (True, False)]
 
     def problem(self, p: Parameters) -> tuple[int, ...]:
@@ -223,11 +222,8 @@ class Gemm:
         found = only_contraction(dag, architecture)
         if isinstance(found, NoMatch):
             return found
-        both = found[0].left, found[0].right
-        if not all(f.is_plain for f in both):
+        if not (found[0].left.is_plain and found[0].right.is_plain):
             return NoMatch("a factor is read in windows")
-        if not all(f.is_whole for f in both if is_constant(f.tensor)):
-            return NoMatch("a constant, which is packed, is read in part")
         return GemmMatch(dag, architecture, *found)
 
 

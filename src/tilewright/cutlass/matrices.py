@@ -1,6 +1,6 @@
 """How a factor lies in memory, and how it is made to lie better.
 
-    view(factor, ("b",), ("m",), ("k",))           K contiguous, ld 64, 8 elements an access
+    matrix_of(factor, ("b",), ("m",), ("k",))      K contiguous, ld 64, 8 elements an access
     Packed.of(factor, ("m", "k"), {"k": 8})        [m, k padded to 8]
 
 A factor is read in place where it is a matrix (of a batch) with one contiguous side. Otherwise, or
@@ -27,7 +27,7 @@ PACKED_COUNT = 8  # elements a thread
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class Matrix:
     """A matrix in memory: whether K is its contiguous side, elements from one row of the other side
     (or from one k) to the next, from one matrix of the batch to the next, and how many elements one
     access can have.
@@ -39,7 +39,7 @@ class View:
     align: int
 
 
-def view(factor: AffineRead, batch: Axes, free: Axes, depth: Axes) -> View | None:
+def matrix_of(factor: AffineRead, batch: Axes, free: Axes, depth: Axes) -> Matrix | None:
     """A factor as it lies; None where it is no matrix with a contiguous side."""
     step, across, along = (factor.step(axes) for axes in (batch, free, depth))
     if not factor.is_plain or step is None or across is None or along is None:
@@ -47,16 +47,16 @@ def view(factor: AffineRead, batch: Axes, free: Axes, depth: Axes) -> View | Non
     rows, k = (prod(factor.extents[a] for a in axes) for axes in (free, depth))
     most = ACCESS_BYTES // factor.dtype.bytes
     if along == 1 or k == 1:
-        return View(True, across if free else k, step, gcd(most, k, across, step))
+        return Matrix(True, across if free else k, step, gcd(most, k, across, step))
     if across == 1 or rows == 1:
-        return View(False, along, step, gcd(most, rows, along, step))
+        return Matrix(False, along, step, gcd(most, rows, along, step))
     return None
 
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """A tensor with its dimensions in `order`, each filled up with zeros to an extent of `padded`.
-    Dimensions of one element that no group names are left out of neither.
+    """What is read of a tensor, with its dimensions in `order`, each filled up with zeros to as
+    many elements as `padded` says. A constant must be read whole.
     """
 
     factor: AffineRead
@@ -65,16 +65,14 @@ class Packed:
 
     @staticmethod
     def of(factor: AffineRead, axes: Sequence[str | None], filled: Mapping[str, int]) -> Packed:
-        """Dimensions in the order of the axes that index them; some `filled` up to an extent."""
-        padded = {d: n for axis, n in filled.items() for d in factor.dimensions([axis])}
-        return Packed.ordered(factor, factor.dimensions(axes), padded)
-
-    @staticmethod
-    def ordered(factor: AffineRead, dimensions: Sequence[int], padded: Mapping[int, int]) -> Packed:
-        """The same by the numbers of dimensions."""
-        shape = static_shape(factor.tensor)
-        order = (*(d for d in range(len(shape)) if d not in dimensions), *dimensions)
-        return Packed(factor, order, tuple(padded.get(d, shape[d]) for d in order))
+        """What is read of a plain factor, dimensions in the order of the axes that index them; some
+        `filled` up to an extent.
+        """
+        pairs = zip(factor.indices, factor.counts, strict=True)
+        to = [filled.get(i.axis or "", n) for i, n in pairs]
+        last = factor.dimensions(axes)
+        order = (*(d for d in range(len(to)) if d not in last), *last)
+        return Packed(factor, order, tuple(to[d] for d in order))
 
     @property
     def packing(self) -> Packing:
@@ -104,7 +102,7 @@ class Packed:
         shape = static_shape(self.factor.tensor)
         strides = [prod(shape[d + 1 :]) for d in range(len(shape))]
         kept = [
-            (to, shape[d], strides[d])
+            (to, self.factor.counts[d], strides[d])
             for d, to in zip(self.order, self.padded, strict=True)
             if to > 1
         ]

@@ -122,8 +122,6 @@ def pair_of(dag: ComputeDAG, architecture: Architecture) -> Pair | NoMatch:
     if isinstance(follows, NoMatch):
         return follows
     packed = [first.left, first.right, right, *([] if bias is None else [bias])]
-    if not all(f.is_whole for f in packed[1:]):
-        return NoMatch("what is packed is read in part")
     reason = unwritable(follows, second, packed)
     return NoMatch(reason) if reason else Pair(first, second, follows, value, bias)
 

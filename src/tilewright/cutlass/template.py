@@ -70,7 +70,7 @@ class Program:
 
 
 @dataclass(frozen=True, slots=True)
-class Operand:
+class Pointer:
     """A pointer that a body takes: to a placeholder as it lies, or packed."""
 
     factor: AffineRead
@@ -135,7 +135,7 @@ class Match(ABC):
         """The C++ type of the kernel's body."""
 
     @abstractmethod
-    def operands(self, p: Parameters) -> list[Operand]:
+    def operands(self, p: Parameters) -> list[Pointer]:
         """What the body's `run` takes before the sizes."""
 
     @abstractmethod
@@ -212,7 +212,7 @@ class Match(ABC):
         return -(-c.size(c.columns) // int(p.block_n)), c.size(c.batch) * c.size(c.rows)
 
     def _text(
-        self, p: Parameters, name: str, epilogue: Epilogue, operands: Sequence[Operand]
+        self, p: Parameters, name: str, epilogue: Epilogue, operands: Sequence[Pointer]
     ) -> str:
         """The source of all kernels."""
         before, helpers = self.before(name)
@@ -281,7 +281,7 @@ def _finish_kernel(name: str, finish: Epilogue) -> str:
     )
 
 
-def _pack_call(operand: Operand, kernel: str, scratch: int) -> KernelCall:
+def _pack_call(operand: Pointer, kernel: str, scratch: int) -> KernelCall:
     """The launch that packs an input to an offset of scratch memory."""
     packed = operand.packed
     assert packed is not None

@@ -59,6 +59,8 @@ def image_of(found: Contraction[AffineRead]) -> Image | NoMatch:
             if slide is None:
                 return NoMatch(f"{name} is read at other than a window's elements in dimension {d}")
             slides.append(slide)
+        elif static_shape(factor.tensor)[d] > 1:
+            return NoMatch(f"{name} has more dimensions than an image's")
     images = None
     if len(slides) == 3:
         first = slides.pop(0)
@@ -104,8 +106,10 @@ def image_extents(factor: AffineRead, image: Image) -> tuple[int, int, int, int]
 
 def packed_image(factor: AffineRead, image: Image, channels: int) -> Packed:
     """The image as [n, h, w, `channels`]."""
-    padded = {} if image.channels is None else {image.channels: channels}
-    return Packed.ordered(factor, _in_order(image), padded)
+    shape, last = static_shape(factor.tensor), _in_order(image)
+    order = (*(d for d in range(len(shape)) if d not in last), *last)
+    padded = (channels if d == image.channels else shape[d] for d in order)
+    return Packed(factor, order, tuple(padded))
 
 
 def is_channels_last(factor: AffineRead, image: Image) -> bool:

@@ -67,10 +67,17 @@ class AffineRead:
         return all(i.axis is not None or not (i.coefficients or i.offset) for i in self.indices)
 
     @property
+    def counts(self) -> tuple[int, ...]:
+        """Elements of each dimension that are read; of a window's, all."""
+        return tuple(
+            n if i.axis is None and i.coefficients else self.extents.get(i.axis or "", 1)
+            for i, n in zip(self.indices, static_shape(self.tensor), strict=True)
+        )
+
+    @property
     def is_whole(self) -> bool:
-        """Whether no part of the tensor is left out along a dimension that no axis moves."""
-        pairs = zip(self.indices, static_shape(self.tensor), strict=True)
-        return all(index.coefficients or extent == 1 for index, extent in pairs)
+        """Whether all elements are read."""
+        return self.counts == self.tensor.shape
 
     def dimensions(self, axes: Sequence[str | None]) -> list[int]:
         """The dimensions that these axes index, each of them alone."""

@@ -26,7 +26,7 @@ from tilewright.nest.nodes import For, Kind, Node, allocated, seq
 from tilewright.schedule.layout import Layout
 from tilewright.schedule.templates.anchor import Anchor
 from tilewright.schedule.templates.cpu_rows import OPTIONS, RIGHT, rows_of
-from tilewright.schedule.templates.cpu_tiles import ZERO, Do, Product, Tiles, is_packed
+from tilewright.schedule.templates.cpu_tiles import ZERO, Blocking, Do, Tiles, is_packed
 from tilewright.schedule.templates.packing import constant_layout
 from tilewright.schedule.templates.template import Numbers, Template
 
@@ -51,7 +51,7 @@ def layouts(anchor: Anchor, n: Numbers) -> dict[str, Layout]:
 
 def body(anchor: Anchor, n: Numbers) -> Node:
     """Blocks in parallel, one a worker."""
-    product = Product(anchor, n)
+    product = Blocking(anchor, n)
     workers = repeat(anchor.batch, *product.blocks, kind=Kind.PARALLEL)
 
     def block(batch: Extent, row: Extent, column: Extent) -> Node:
@@ -61,7 +61,7 @@ def body(anchor: Anchor, n: Numbers) -> Node:
     return workers.nest(ZERO, block, "block.")
 
 
-def _block(product: Product, tiles: Tiles) -> Node:
+def _block(product: Blocking, tiles: Tiles) -> Node:
     """All panels of all tiles of a block."""
     if product.panels == 1:
 
@@ -76,7 +76,7 @@ def _block(product: Product, tiles: Tiles) -> Node:
     return allocated(product.sums, seq(clear, every, store))
 
 
-def _panel(product: Product, tiles: Tiles, panel: Expr, do: Do) -> Node:
+def _panel(product: Blocking, tiles: Tiles, panel: Expr, do: Do) -> Node:
     """What is done with each tile in one panel, and what is packed for that."""
     row = Var("tile.row")
     across = repeat(product.across)
@@ -90,7 +90,7 @@ def _panel(product: Product, tiles: Tiles, panel: Expr, do: Do) -> Node:
     return allocated(product.right, seq(tiles.packed_right(product.right, panel), inner))
 
 
-def _tiles(product: Product, do: Do, name: str) -> Node:
+def _tiles(product: Blocking, do: Do, name: str) -> Node:
     """What is done with each tile of a block."""
     every = repeat(product.down, product.across)
     return every.nest(ZERO, lambda i, j: do(as_expr(i), as_expr(j)), name)
