@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import prod
 
 from tilewright.expr.contraction.factors import AffineRead, Factor, NoMatch, read_of
 from tilewright.expr.contraction.follows import Follows, what_follows
@@ -155,11 +156,12 @@ def anchor_of(dag: ComputeDAG) -> Anchor | NoMatch:
     if isinstance(follows, NoMatch):
         return follows
 
-    lies = [f for factor in factors for f in _lies(factor.value, found)]
+    every_read = [read_of(r, found.extents) for factor in factors for r in reads(factor.value)]
+    strides = [f.strides for f in every_read if isinstance(f, AffineRead)]
 
     def steps(axis: str) -> int:
         """Of the depth, those come last that memory runs along."""
-        return min((abs(s) for f in lies if (s := f.stride(axis))), default=0)
+        return min((abs(s[axis]) for s in strides if s.get(axis)), default=0)
 
     found = replace(found, depth=tuple(sorted(found.depth, key=steps, reverse=True)))
     left = _operand(LEFT, found.left, found.rows, found)
@@ -167,48 +169,56 @@ def anchor_of(dag: ComputeDAG) -> Anchor | NoMatch:
     return Anchor(dag, found, left, right, follows)
 
 
-def _lies(value: Expr, found: Contraction[Factor]) -> list[AffineRead]:
-    """What a factor reads at indices that are affine."""
-    every = (read_of(r, found.extents) for r in dict.fromkeys(reads(value)))
-    return [f for f in every if isinstance(f, AffineRead)]
-
-
 def _operand(name: str, factor: Factor, outer: Axes, found: Contraction[Factor]) -> Operand:
     ranges = {a: Interval(0, e - 1) for a, e in found.extents.items()}
     value, dtype = simplify(factor.value, ranges), factor.dtype
-    along_depth, along_outer = (_piece(value, axes, found) for axes in (found.depth, outer))
+    every = [read_of(r, found.extents) for r in reads(value)]
+    tested = {n for e in walk(value) if isinstance(e, Select) for n in free_vars(e.cond)}
+
+    def piece_of(axes: Axes) -> int:
+        """The most elements along a group that are one aligned access, under one condition."""
+        last = axes[-1] if axes else ""
+        for piece in PIECES if axes and last not in tested else ():
+            if found.extents[last] % piece == 0 and all(
+                isinstance(f, AffineRead)
+                and piece * f.dtype.bytes <= PIECE_BYTES
+                and f.is_run(last, piece)
+                for f in every
+            ):
+                return piece
+        return 1
+
+    along_depth, along_outer = piece_of(found.depth), piece_of(outer)
     by_depth = along_depth >= along_outer
+    runs = (outer, found.depth) if by_depth else (found.depth, outer)
+    is_read = isinstance(value, Read) and value.tensor.dtype == dtype
     return Operand(
         Tensor(name, tuple(map(found.size, (found.batch, outer, found.depth))), dtype),
         value,
         by_depth=by_depth,
         piece=max(along_depth, along_outer),
         is_computed=_is_computed(value, dtype),
-        view=_view(name, dtype, value, (outer, found.depth)[:: 1 if by_depth else -1], found),
+        view=_view(name, every[0], (found.batch, *runs)) if is_read else None,
     )
 
 
-def _view(
-    name: str, dtype: DType, value: Expr, runs: tuple[Axes, ...], found: Contraction[Factor]
-) -> Tensor | None:
+def _view(name: str, lies: AffineRead | NoMatch, groups: tuple[Axes, ...]) -> Tensor | None:
     """What is read, by one number for each group of axes, if that is how it lies in memory."""
-    lies = _lies(value, found)
-    if not isinstance(value, Read) or value.tensor.dtype != dtype or not lies:
+    if isinstance(lies, NoMatch):
         return None
-    groups = (found.batch, *runs)
-    batch, rows, columns = (lies[0].step(axes) for axes in groups)
-    shape = tuple(map(found.size, groups))
-    piece = PIECE_BYTES // dtype.bytes
+    batch, rows, columns = (lies.step(axes) for axes in groups)
+    shape = tuple(prod(lies.extents[a] for a in axes) for axes in groups)
+    piece = PIECE_BYTES // lies.dtype.bytes
     if rows == 0:
         rows = -(-shape[2] // piece) * piece  # there is one
     if batch == 0:
         batch = (rows or 0) * shape[1]
-    offset = lies[0].offset
+    offset = lies.offset
     if batch is None or rows is None or columns not in (0, 1):
         return None
     if min(batch, rows, offset) < 0 or any(s % piece for s in (batch, rows, offset)):
         return None
-    return Tensor(f"{name}.view", shape, dtype, View(value.tensor, offset, (batch, rows, 1)))
+    return Tensor(f"{name}.view", shape, lies.dtype, View(lies.tensor, offset, (batch, rows, 1)))
 
 
 def _is_computed(value: Expr, dtype: DType) -> bool:
@@ -219,22 +229,3 @@ def _is_computed(value: Expr, dtype: DType) -> bool:
         case Read(tensor):
             return tensor.dtype != dtype
     return True
-
-
-def _piece(value: Expr, axes: Axes, found: Contraction[Factor]) -> int:
-    """The most elements along a group that are read at once, aligned and under one condition."""
-    lies, last = _lies(value, found), axes[-1] if axes else ""
-    if not axes or len(lies) < len(set(reads(value))) or last in _tested(value):
-        return 1
-    for piece in PIECES:
-        fits = all(piece * f.dtype.bytes <= PIECE_BYTES for f in lies)
-        whole = found.extents[last] % piece == 0
-        if fits and whole and all(f.is_run(last, piece) for f in lies):
-            return piece
-    return 1
-
-
-def _tested(value: Expr) -> frozenset[str]:
-    """The axes that conditions of selects depend on."""
-    conds = [e.cond for e in walk(value) if isinstance(e, Select)]
-    return frozenset[str]().union(*map(free_vars, conds))
