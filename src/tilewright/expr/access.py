@@ -33,7 +33,7 @@ from tilewright.expr.nodes import (
     reads,
     walk,
 )
-from tilewright.expr.reference import compute_of, sizes
+from tilewright.expr.reference import compute_of, extents_of, sizes
 from tilewright.expr.tensors import Compute, Table
 
 EXPENSIVE = frozenset({"exp", "log", "sqrt", "tanh", "erf", "sigmoid", "sin", "cos", "pow"})
@@ -124,8 +124,7 @@ class Access:
 
 def accesses(compute: Compute) -> list[Access]:
     """All reads of a stage in the order of its expression (reads inside indices included)."""
-    axes = (*compute.axes, *compute.reduce_axes)
-    extents = dict(zip((a.name for a in axes), sizes(axes), strict=True))
+    extents = extents_of((*compute.axes, *compute.reduce_axes))
     simplifier = Simplifier()
     return [_access(x, extents, simplifier) for x in walk(compute.body) if isinstance(x, Read)]
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from tilewright.expr.access import AffineIndex, affine_index
 from tilewright.expr.contraction.factors import NoMatch, live
-from tilewright.expr.contraction.groups import Contraction, extents_of, seen_through, sums
+from tilewright.expr.contraction.groups import Contraction, seen_through, sums
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.index.simplify import Simplifier
 from tilewright.expr.nodes import (
@@ -29,7 +29,7 @@ from tilewright.expr.nodes import (
     reads,
     substitute,
 )
-from tilewright.expr.reference import compute_of, static_shape
+from tilewright.expr.reference import compute_of, extents_of, static_shape
 from tilewright.expr.tensors import Placeholder
 
 

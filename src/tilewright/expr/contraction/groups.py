@@ -11,7 +11,7 @@ are no sums.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Generic, TypeAlias, TypeVar
@@ -20,8 +20,8 @@ from tilewright.expr.contraction.factors import AffineRead, Factor, NoMatch, in_
 from tilewright.expr.dag import ComputeDAG, inline_reads
 from tilewright.expr.dtypes import DTYPES, DType
 from tilewright.expr.index.simplify import simplify
-from tilewright.expr.nodes import Axis, Binary, Cast, Expr, Read, Reduce, Tensor, free_vars, reads
-from tilewright.expr.reference import compute_of, sizes
+from tilewright.expr.nodes import Binary, Cast, Expr, Read, Reduce, Tensor, free_vars, reads
+from tilewright.expr.reference import compute_of, extents_of
 
 Axes: TypeAlias = tuple[str, ...]
 Pair: TypeAlias = tuple[str, str]
@@ -131,11 +131,6 @@ def _stored(part: Expr) -> DType:
     while isinstance(part, Cast):
         part = part.x
     return part.tensor.dtype if isinstance(part, Read) else part.dtype
-
-
-def extents_of(axes: Sequence[Axis]) -> dict[str, int]:
-    """Extents by the names of axes."""
-    return dict(zip((a.name for a in axes), sizes(axes), strict=True))
 
 
 def contraction_in_memory(dag: ComputeDAG, stage: Tensor) -> Contraction[AffineRead] | NoMatch:
