@@ -1,1 +1,1 @@
-"""What a contraction is to who has programs for products: groups, factors, what follows, chains."""
+"""Contractions as products of matrices: factors in memory, groups of axes, what follows sums."""
