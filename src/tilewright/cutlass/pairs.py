@@ -29,7 +29,7 @@ from tilewright.cutlass.parameters import (
     thread_registers,
     tile_conditions,
 )
-from tilewright.expr.contraction.factors import AffineRead, NoMatch, in_memory, read_of
+from tilewright.expr.contraction.factors import AffineRead, Factor, NoMatch, in_memory, read_of
 from tilewright.expr.contraction.follows import Follows, of_elements, what_follows
 from tilewright.expr.contraction.groups import Contraction, contraction_of, sums
 from tilewright.expr.dag import ComputeDAG
@@ -97,6 +97,13 @@ def pair_of(dag: ComputeDAG, architecture: Architecture) -> Pair | NoMatch:
         return NoMatch("the first contraction is a batch of several")
     if not first.columns:
         return NoMatch("the first contraction has one column: nothing to be summed is left")
+    return _paired(dag, first, g, middle)
+
+
+def _paired(
+    dag: ComputeDAG, first: Contraction[AffineRead], g: Contraction[Factor], middle: Read
+) -> Pair | NoMatch:
+    """The first contraction with the second, `g`, whose left factor reads it at `middle`."""
     if variables(g.left.value):
         return NoMatch("what is between the two contractions depends on the position: a border")
     left, right = read_of(middle, g.extents), in_memory(g.right.value, g.extents)
@@ -106,7 +113,7 @@ def pair_of(dag: ComputeDAG, architecture: Architecture) -> Pair | NoMatch:
         return NoMatch("the second contraction reads windows, or every second position")
     if g.batch or right.dtype != first.right.dtype:
         return NoMatch("the two contractions are not of one dtype and batch")
-    between = of_elements(dag, g.left.value, inner, _moving(g))
+    between = of_elements(dag, g.left.value, first.stage, _moving(g))
     if isinstance(between, NoMatch):
         return between
     value, names = between
@@ -117,7 +124,7 @@ def pair_of(dag: ComputeDAG, architecture: Architecture) -> Pair | NoMatch:
     rows, depth = (tuple(order.get(a, "") for a in axes) for axes in (first.rows, first.columns))
     if set(rows) != set(g.rows) or set(depth) != set(g.depth):
         return NoMatch("the second contraction does not have the first one's rows as its own")
-    second = Contraction(outer, left, right, (), rows, _as_stored(g), depth, g.extents)
+    second = Contraction(g.stage, left, right, (), rows, _as_stored(g), depth, g.extents)
     follows = what_follows(dag, second)
     if isinstance(follows, NoMatch):
         return follows
