@@ -18,7 +18,7 @@ from workloads import given
 RUN = """
 import numpy as np
 from pathlib import Path
-from tilewright.artifact import Artifact
+from tilewright.contract.artifact import Artifact
 from tilewright.runtime.devices import loaded
 from tilewright.target import Target
 

@@ -315,4 +315,4 @@ def test_decisions_of_ones_own_are_free_or_one() -> None:
     at, taps = by_name["conv2d_pad.at"], by_name["conv2d.rh"]
     assert isinstance(at, Choice) and len(at.table) > 1 and (found[at] == 0).all()
     assert isinstance(taps, TileFactors)
-    assert taps.table[found[taps].argmin()].tolist() == [1] * (taps.levels - 1)
+    assert taps.table[found[taps].argmin()].tolist() == [1] * (len(taps.levels) - 1)

@@ -27,7 +27,7 @@ from tilewright.schedule.state import State
 from tilewright.schedule.steps import Annotate, Parallel, Reorder, Split
 from tilewright.search.strategies.evolution import Evolution, EvolutionSettings
 from tilewright.space.candidate_space import CandidateSpace
-from tilewright.space.decisions import Choice, TileFactors
+from tilewright.space.decisions import TILE, Choice, S, TileFactors
 from tilewright.space.default import default_of
 from tilewright.space.template import DecidedTemplate, Template, template_space
 from tilewright.target import Target
@@ -98,7 +98,7 @@ def test_it_is_scored_as_the_same_schedule_is(target: Target) -> None:
     latency = FeatureExtractor(space).latency(population), FeatureExtractor(twin).latency(other)
     np.testing.assert_allclose(*latency, rtol=0.2)  # the pragma writes nothing more out here
     bound = bind(space.sketches[0].program, {"rows": 4, "lanes": 16})
-    assert resources(space.sketches[0].program, target).keys() == {"C.registers"}
+    assert resources(space.sketches[0].program, target).keys() == {("C", "registers")}
     verify(bound)
 
 
@@ -119,7 +119,7 @@ def test_search_finds_the_best_estimate(target: Target) -> None:
 
 def test_tiles_may_be_factors(target: Target) -> None:
     """A decision of another kind, shared by two templates: they read the same columns."""
-    decision = TileFactors("C.i", "C", extent=M, levels=2)
+    decision = TileFactors("C.i", "C", M, (S, TILE))
     (name,) = decision.columns
     program = tiled(Var(name), as_expr(16))
     space = template_space(target, [Template(n, program, (decision,)) for n in ("one", "two")])

@@ -22,7 +22,7 @@ import numpy as np
 from tilewright.contract import arguments
 from tilewright.contract.arguments import described
 from tilewright.contract.artifact import Array, BufferSpec
-from tilewright.contract.origin import Facts, Origin
+from tilewright.contract.origin import ModelFacts, Origin
 from tilewright.ground.errors import InputError, UnsupportedModel
 from tilewright.ground.lazy import Lazy
 from tilewright.ground.text import count, one_line
@@ -113,7 +113,7 @@ class Model:
     path: str = ""
     chains: bool = True
     example: Example | None = field(default=None, compare=False)
-    known: Facts | None = field(default=None, compare=False)
+    known: ModelFacts | None = field(default=None, compare=False)
     identity: str | None = None
     cut: Partition | None = None
 
@@ -129,7 +129,7 @@ class Model:
             vars(self).pop(name, None)
 
     @cached_property
-    def facts(self) -> Facts:
+    def facts(self) -> ModelFacts:
         """Its interface, and what else needs no kernels."""
         return self.known or facts_of(self.graph)
 
@@ -167,10 +167,10 @@ class Model:
         return f"Model({self.name}: {calls} of {tasks})"
 
 
-def facts_of(graph: Graph, misfits: Sequence[str] = ()) -> Facts:
+def facts_of(graph: Graph, misfits: Sequence[str] = ()) -> ModelFacts:
     """What is known of a graph, and what its import warns of."""
     outputs = zip(graph.output_names, graph.outputs, strict=True)
-    return Facts(
+    return ModelFacts(
         name=graph.name,
         inputs=tuple(BufferSpec(v.name, v.shape, v.dtype) for v in graph.inputs),
         outputs=tuple(BufferSpec(n, v.shape, v.dtype) for n, v in outputs),
@@ -330,7 +330,7 @@ def _again(
     imported: Callable[[Any, Opened | None], tuple[Graph, onnx_import.Imported]],
     given: Any,
     origin: Origin,
-    facts: Facts,
+    facts: ModelFacts,
 ) -> Graph:
     """A graph imported again. Raises UnsupportedModel where its weights are others now."""
     if facts.beside is not None and not origin.has(facts):
@@ -359,7 +359,7 @@ class LazyGraph:
             self._graph = None
 
 
-def _example(facts: Facts, tensors: Any) -> Example | None:
+def _example(facts: ModelFacts, tensors: Any) -> Example | None:
     """Copies of an example's tensors, where they are the inputs and outputs, one by one."""
     if tensors is None:
         return None

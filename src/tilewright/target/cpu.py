@@ -128,7 +128,7 @@ class CpuTarget(Target):
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class CpuFamily:
     """What CPUs of one kind share: names, vector registers, caches (bytes a core; L3 shared)."""
 
     names: tuple[str, ...]
@@ -145,42 +145,42 @@ class Family:
 # Named CPUs. Vector widths are those that pay (NEON's 128 bits on AArch64); caches and cores are
 # typical of the parts sold, and a spec may override them.
 FAMILIES = (
-    Family(
+    CpuFamily(
         ("generic-aarch64", "cortex-a35", "cortex-a53", "cortex-a55", "cortex-a57", "cortex-a72"),
         ARM_TRIPLE, 128, 32, 4, 32 * KIB, 256 * KIB, 0,
     ),
-    Family(
+    CpuFamily(
         ("cortex-a73", "cortex-a75", "cortex-a76", "cortex-a77", "cortex-a78", "cortex-a510",
          "cortex-a520", "cortex-a710", "cortex-a715", "cortex-a720", "cortex-x1", "cortex-x2",
          "cortex-x3", "cortex-x4"),
         ARM_TRIPLE, 128, 32, 4, 64 * KIB, 512 * KIB, 2 * MIB,
     ),
-    Family(
+    CpuFamily(
         ("neoverse-e1", "neoverse-n1", "neoverse-n2", "neoverse-v1", "neoverse-v2"),
         ARM_TRIPLE, 128, 32, 16, 64 * KIB, 1 * MIB, 32 * MIB,
     ),
-    Family(
+    CpuFamily(
         ("apple-m1", "apple-m2", "apple-m3", "apple-m4"),
         APPLE_TRIPLE, 128, 32, 4, 128 * KIB, 4 * MIB, 8 * MIB, line_bytes=128,
     ),
-    Family(
+    CpuFamily(
         ("x86-64", "x86-64-v2", "nehalem", "westmere"),
         X86_TRIPLE, 128, 16, 4, 32 * KIB, 256 * KIB, 8 * MIB,
     ),
-    Family(
+    CpuFamily(
         ("x86-64-v3", "haswell", "broadwell", "skylake", "alderlake"),
         X86_TRIPLE, 256, 16, 4, 32 * KIB, 256 * KIB, 8 * MIB,
     ),
-    Family(
+    CpuFamily(
         ("znver1", "znver2", "znver3"),
         X86_TRIPLE, 256, 16, 8, 32 * KIB, 512 * KIB, 32 * MIB,
     ),
-    Family(("znver4", "znver5"), X86_TRIPLE, 512, 32, 8, 32 * KIB, 1 * MIB, 32 * MIB),
-    Family(
+    CpuFamily(("znver4", "znver5"), X86_TRIPLE, 512, 32, 8, 32 * KIB, 1 * MIB, 32 * MIB),
+    CpuFamily(
         ("x86-64-v4", "skylake-avx512", "cascadelake", "cooperlake"),
         X86_TRIPLE, 512, 32, 16, 32 * KIB, 1 * MIB, 22 * MIB,
     ),
-    Family(
+    CpuFamily(
         ("icelake-server", "sapphirerapids", "emeraldrapids", "graniterapids"),
         X86_TRIPLE, 512, 32, 16, 48 * KIB, 2 * MIB, 48 * MIB,
     ),

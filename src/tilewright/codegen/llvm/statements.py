@@ -16,11 +16,12 @@ from tilewright.codegen.llvm.arithmetic import choose
 from tilewright.codegen.llvm.indices import LANE
 from tilewright.codegen.llvm.partials import Partials
 from tilewright.codegen.llvm.prefetch import Prefetcher
-from tilewright.codegen.llvm.promote import GREATEST_SCAN, Scan, Use
+from tilewright.codegen.llvm.promote import Scan, Use
 from tilewright.codegen.llvm.registers import MAIN, Key, key_of
 from tilewright.codegen.llvm.storage import Frame
 from tilewright.codegen.llvm.types import SsaValue
 from tilewright.codegen.llvm.values import Evaluator
+from tilewright.codegen.passes.size import BUDGET
 from tilewright.codegen.passes.tiles import iterations
 from tilewright.codegen.rewrite import guarded
 from tilewright.codegen.summary import Summaries
@@ -163,7 +164,7 @@ class Walker:
         """
         self.used += more
         room = self.target.vector_registers - self.used
-        self.b.room = max(2, room) if room < self.target.vector_registers // 4 else GREATEST_SCAN
+        self.b.room = max(2, room) if room < self.target.vector_registers // 4 else BUDGET.scan
         self.b.vector_budget = max(2, self.target.vector_registers - self.used - SPARE_REGISTERS)
 
     def alloc(self, node: Alloc) -> None:

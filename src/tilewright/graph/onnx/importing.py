@@ -33,7 +33,7 @@ from tilewright.graph.onnx.functions import definition, is_defined
 from tilewright.graph.onnx.limits import ADDRESSABLE, Allowance
 from tilewright.graph.onnx.ops import translator_of
 from tilewright.graph.onnx.ops.call import Known, OperatorCall, Rejected, translate
-from tilewright.graph.onnx.region import Noted, Region
+from tilewright.graph.onnx.region import Noted, SubgraphImporter
 from tilewright.graph.onnx.scope import (
     NameScope,
     Nodes,
@@ -348,7 +348,7 @@ class Importer:
             return None
         outer, self.builder = self.builder, GraphBuilder(node.op_type)
         try:
-            with Region(self, scope, node).attempt():
+            with SubgraphImporter(self, scope, node).attempt():
                 results = self._translate(node, inputs, scope)
             made = [v for v in results if isinstance(v, Value)]
             if len(made) < sum(v is not None for v in results):
@@ -389,7 +389,7 @@ class Importer:
     def _control(
         self, node: onnx.NodeProto, inputs: Sequence[Known], scope: NameScope
     ) -> Sequence[Known]:
-        return CONTROL[node_key(node)](Region(self, scope, node), inputs)
+        return CONTROL[node_key(node)](SubgraphImporter(self, scope, node), inputs)
 
     def _define(
         self, node: onnx.NodeProto, inputs: Sequence[Known], scope: NameScope
