@@ -20,6 +20,7 @@ from tilewright.cli.options import (
     Constants,
     InputFiles,
     Json,
+    Math,
     ModelFile,
     Quiet,
     Records,
@@ -82,6 +83,7 @@ def run(
     shape: Shapes = None,
     constant: Constants = None,
     chains: Chains = True,
+    math: Math = "float32",
     target: TargetSpec = None,
     seed: Seed = 0,
     check: Checked = False,
@@ -102,7 +104,7 @@ def run(
         refuse_output(save, (".npz", ".npy"))
         protect([save], model, db, [input_file(text)[1] for text in inputs or ()])
     chosen = as_target(target)
-    loaded = load_model(model, shape, constant, chains)
+    loaded = load_model(model, shape, constant, chains, math)
     networks, call = compiled(loaded, db, chosen, progress=not quiet)
     fitting = _fitting(networks, each_shape(loaded), inputs or (), seed)
     if save is not None and len(fitting) > 1:

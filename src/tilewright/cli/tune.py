@@ -18,6 +18,7 @@ from tilewright.cli.options import (
     DEFAULT_DB,
     Chains,
     Constants,
+    Math,
     Quiet,
     Seed,
     ShapesOfModels,
@@ -139,6 +140,7 @@ def tune(
     shape: ShapesOfModels = None,
     constant: Constants = None,
     chains: Chains = True,
+    math: Math = "float32",
     minutes: Minutes = None,
     trials: Trials = None,
     patience: Patience = None,
@@ -166,7 +168,7 @@ def tune(
     console = output(quiet)
     arguments.one_of("strategy", strategy, arguments.STRATEGIES)
     chosen = as_target(target)
-    loaded = load_models(models, shape, constant, chains)
+    loaded = load_models(models, shape, constant, chains, math)
     if minutes is not None:  # what a user waits for counts, the loading of modules and models too
         minutes = max(0.0, minutes - (time.monotonic() - begun) / 60)
     goal = parse_objective(objective, sum(len(each_shape(m)) for m in loaded))

@@ -19,10 +19,21 @@ from tilewright.cost.statements import owners
 from tilewright.expr.dtypes import DType
 from tilewright.expr.index.extents import add, ceildiv, maximum, mul
 from tilewright.expr.index.simplify import affine
-from tilewright.expr.nodes import Const, Expr, Extent, Tensor, as_expr, free_vars
+from tilewright.expr.nodes import (
+    Const,
+    Expr,
+    Extent,
+    Tensor,
+    as_expr,
+    binary,
+    free_vars,
+    reads,
+    select,
+)
 from tilewright.nest.gpu.workers import kernels
 from tilewright.nest.nodes import THREADS, Alloc, For, Kind, Node, Program, Scope, Store, walk
 from tilewright.target import CpuTarget, GpuTarget, Target
+from tilewright.target.dots import tiles_of
 
 Amounts: TypeAlias = dict[tuple[str, str], Extent]  # by whose it is, and of what
 
@@ -131,8 +142,29 @@ def _cpu(nest: _Nest, target: CpuTarget) -> Amounts:
                 vectors = ceildiv(loop.extent, target.lanes(store.tensor.dtype))
             else:
                 rows = mul(rows, loop.extent)
-        found[store.tensor.name, "registers"] = add(add(mul(rows, vectors), vectors), 1)
+        taken = add(add(mul(rows, vectors), vectors), 1)
+        found[store.tensor.name, "registers"] = _or_tiles(taken, rows, loops, store, target)
     return found
+
+
+def _or_tiles(
+    taken: Extent, rows: Extent, loops: list[For], store: Store, target: CpuTarget
+) -> Extent:
+    """`taken` vectors, or where sums of dots are whole tile registers (AMX) as large a share of
+    these.
+    """
+    factor = next((r.tensor.dtype.name for r in reads(store.value)), "")
+    registers = tiles_of(target, factor)
+    depth = [loop for loop in loops if _reduces(store, loop)]
+    columns = [loop.extent for loop in loops if loop.kind is Kind.VECTOR]
+    if registers is None or len(columns) != 1 or len(depth) < 2 or depth[-1].kind is not Kind.DOT:
+        return taken
+    whole = as_expr(depth[-2].extent) % registers.rows <= 0
+    whole = whole & (as_expr(rows) % registers.rows <= 0)
+    whole = whole & (as_expr(columns[0]) % registers.columns <= 0)
+    down, across = as_expr(rows) // registers.rows, as_expr(columns[0]) // registers.columns
+    tiles = down * across + binary("min", down, across) + 1
+    return select(whole, tiles * (target.vector_registers // registers.count), as_expr(taken))
 
 
 def _is_tiled(store: Store, loops: list[For]) -> bool:

@@ -71,7 +71,7 @@ def _locations(d: Derivation, name: str) -> list[Derivation]:
         one.apply(ComputeAt(name, target.name, at))
         one.constraints += [at <= latest for latest in _latest(one, stage, target)]
         found.append(one)
-    if is_inlinable(d.state, stage) and not d.state.attached(name):
+    if is_inlinable(d.state, stage) and not d.state.attached(name) and name not in d.factors:
         one = _named(d, name, "inline")
         one.apply(ComputeInline(name))
         found.append(one)

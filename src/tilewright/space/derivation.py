@@ -56,7 +56,8 @@ class Derivation:
     maps a multi-level tiled stage to its levels. `periods` says for a DAG node the axes
     along which its terms repeat, and after how many steps. `within` says where some stages are to
     be computed, None is at the root, and `stored` where one's values are kept, if that is further
-    out. `chunks` says how a DAG node is to be tiled around others. `variant` names structural
+    out. `chunks` says how a DAG node is to be tiled around others. `factors` are what dots read as
+    it is: a padded image, values made narrow, or in another order. `variant` names structural
     choices.
     """
 
@@ -70,6 +71,7 @@ class Derivation:
     within: dict[str, At | None] = field(default_factory=dict)
     stored: dict[str, At] = field(default_factory=dict)
     chunks: dict[str, Chunks] = field(default_factory=dict)
+    factors: set[str] = field(default_factory=set)
     applied: tuple[str, ...] = ()
     variant: tuple[str, ...] = ()
 
@@ -85,6 +87,7 @@ class Derivation:
             within=dict(self.within),
             stored=dict(self.stored),
             chunks=dict(self.chunks),
+            factors=set(self.factors),
         )
 
     @property

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import functools
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -22,6 +24,7 @@ CACHE_FOLDER = Path("/sys/devices/system/cpu/cpu0/cache")
 CGROUPS = Path("/sys/fs/cgroup")
 OWN_CGROUP = Path("/proc/self/cgroup")
 DEFAULT_CACHES = {1: 32 * KIB, 2: 512 * KIB, 3: 8 * MIB}
+ARCH_PRCTL, ARCH_REQ_XCOMP_PERM, XTILEDATA = 158, 0x1023, 18  # of Linux on x86-64
 SHUFFLED_STRIDE = 4
 """Lanes no more elements apart are read by contiguous loads and shuffled."""
 
@@ -224,7 +227,7 @@ def named_cpu(name: str) -> CpuTarget:
 def host_cpu() -> CpuTarget:
     """This machine. Vector width comes from the features, because virtual machines misname CPUs."""
     triple = llvm.get_default_triple()
-    present: dict[str, bool] = dict(llvm.get_host_cpu_features())
+    present = host_features()
     vector_bits, vector_registers = _vector_facts(triple, present)
     features = [("+" if on else "-") + name for name, on in sorted(present.items())]
     if vector_bits == 512:
@@ -242,6 +245,23 @@ def host_cpu() -> CpuTarget:
         l3_bytes=sizes[3],
         line_bytes=line_bytes,
     )
+
+
+def host_features() -> dict[str, bool]:
+    """LLVM's words for this machine's instruction sets, and whether this process may use them."""
+    present: dict[str, bool] = dict(llvm.get_host_cpu_features())
+    if present.get("amx-tile") and not _allows_tiles():
+        present |= {name: False for name in present if name.startswith("amx-")}
+    return present
+
+
+@functools.cache
+def _allows_tiles() -> bool:
+    """Whether the kernel lets this process, its threads and its forks use tile registers: Linux
+    does when it is asked, unless a thread has too small a stack for signals.
+    """
+    granted: int = ctypes.CDLL(None).syscall(ARCH_PRCTL, ARCH_REQ_XCOMP_PERM, XTILEDATA)
+    return granted == 0
 
 
 def _vector_facts(triple: str, present: dict[str, bool]) -> tuple[int, int]:

@@ -19,6 +19,7 @@ from tilewright.codegen.llvm.prefetch import Prefetcher
 from tilewright.codegen.llvm.promote import Scan, Use
 from tilewright.codegen.llvm.registers import MAIN, Key, key_of
 from tilewright.codegen.llvm.storage import Frame
+from tilewright.codegen.llvm.tiles import Tiles
 from tilewright.codegen.llvm.types import SsaValue
 from tilewright.codegen.llvm.values import Evaluator
 from tilewright.codegen.passes.size import BUDGET
@@ -57,6 +58,7 @@ class Walker:
         self.parallel = parallel
         self.partials = partials
         self.prefetcher = prefetcher
+        self.tiles = Tiles(ev, target)
         self.used = 0
         self.idle: set[str] = set()
 
@@ -67,6 +69,8 @@ class Walker:
                 with self.promoted(node):
                     for part in body:
                         self.visit(part)
+            case For() if (matrix := self.tiles.product(node)) is not None:
+                self.tiles.multiply(matrix, node, self.loop)
             case For():
                 with self.promoted(node), self.partials.around(node):
                     self.loop(node)
@@ -89,6 +93,7 @@ class Walker:
         """
         registers = self.ev.registers
         taken = registers.tensors | {k[0] for k in registers.partial} | self.idle
+        taken |= self.tiles.sums(region)
         wanted = self.summaries.of(region).stores - taken
         uses = Scan(self.ev, self.summaries, wanted).run(region) if wanted else {}
         for use in uses.values():
@@ -172,7 +177,7 @@ class Walker:
         name = node.tensor.name
         with self.frame.reserved(self.ev, node):
             uses = Scan(self.ev, self.summaries, (name,)).run(node.body)
-            use = uses.get(name)
+            use = None if name in self.tiles.sums(node.body) else uses.get(name)
             if use is not None and self.fits(use, node.body):
                 self.enter(use, owned=True)
                 self.visit(node.body)
@@ -195,7 +200,11 @@ class Walker:
                 self.ev.enter_lanes(lanes, start)
                 self.visit(node.body)
             self.ev.lanes = None
-        elif node.kind in (Kind.UNROLLED, Kind.VECTOR):
+        elif node.kind is Kind.DOT and self.ev.is_dot(node):
+            env[name] = Linear(0)
+            self.visit(node.body)
+            self.ev.dot = None
+        elif node.kind in (Kind.UNROLLED, Kind.VECTOR, Kind.DOT):
             for i in range(extent):
                 env[name] = Linear(i)
                 self.visit(node.body)

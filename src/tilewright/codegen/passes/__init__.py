@@ -18,6 +18,7 @@ from tilewright.codegen.passes.guards import hoisted_guards, private_guards
 from tilewright.codegen.passes.join import joined
 from tilewright.codegen.passes.lane_storage import with_lane_storage
 from tilewright.codegen.passes.loop_order import running_first
+from tilewright.codegen.passes.matrices import with_tiles
 from tilewright.codegen.passes.padding import without_padding_guards
 from tilewright.codegen.passes.roles import by_role
 from tilewright.codegen.passes.simplify import simplified
@@ -55,6 +56,7 @@ def cpu_passes(target: CpuTarget) -> tuple[Pass, ...]:
         ("guards", hoisted_guards),
         ("versions", partial(versioned, vector_bits=bits)),
         ("zero terms again", partial(with_zero_terms, vector_bits=bits)),
+        ("matrices", partial(with_tiles, target=target)),
         ("unroll", partial(unrolled, target=target)),
         ("simplify again", simplified),
     )

@@ -99,6 +99,6 @@ def statement_count(node: Node, vector_bits: int) -> int:
 
 def runs_loops(node: Node) -> bool:
     """Whether a loop inside runs (is neither unrolled nor a vector)."""
-    if isinstance(node, For) and node.kind in (Kind.SERIAL, Kind.PARALLEL):
+    if isinstance(node, For) and node.kind in (Kind.SERIAL, Kind.PARALLEL, Kind.TILE):
         return True
     return any(runs_loops(b) for b in bodies(node))

@@ -31,6 +31,8 @@ FLOATS = tuple(name for name, dtype in DTYPES.items() if dtype.is_float)
 SUMMED_IN: Mapping[Pair, str] = {(a, b): "float32" for a in FLOATS for b in FLOATS}
 """The dtypes of two factors in memory that anybody multiplies, and what the products are summed in.
 What only some can do is a part of these pairs (`refused`)."""
+NARROW = {"int32": ("int8", "uint8"), "float32": ("bfloat16",)}
+"""Types of factors whose products instructions add to a sum of this type."""
 
 
 def alike(names: Collection[str]) -> frozenset[Pair]:
@@ -74,6 +76,20 @@ def refused(left: DType, right: DType, pairs: Collection[Pair]) -> str:
         return ""
     names = " and ".join(sorted({left.name, right.name}))
     return f"factors are {names}, not {' or '.join(f'both {a}' for a, _ in sorted(pairs)[::-1])}"
+
+
+def narrow_factors(product: Expr) -> tuple[Read, Read] | None:
+    """The two reads that a term of a sum multiplies, of tensors with fewer bits than the sum has;
+    None where it is another term.
+    """
+    if not isinstance(product, Binary) or product.op != "mul":
+        return None
+    a, b = (e.x if isinstance(e, Cast) else e for e in (product.a, product.b))
+    if not isinstance(a, Read) or not isinstance(b, Read):
+        return None
+    kinds = NARROW.get(product.dtype.name, ())
+    fits = a.tensor.dtype.name in kinds and b.tensor.dtype.name in kinds
+    return (a, b) if fits else None
 
 
 def seen_through(dag: ComputeDAG, e: Expr) -> Expr:

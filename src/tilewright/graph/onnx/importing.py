@@ -28,7 +28,15 @@ from tilewright.graph.builder import GraphBuilder
 from tilewright.graph.ir import Array, Graph, Value
 from tilewright.graph.onnx.control import CONTROL
 from tilewright.graph.onnx.file import Content, PreparedModel, Source, name_of, opset_of, read_model
-from tilewright.graph.onnx.fold import FREE, computed, fold, fold_empty, is_numpy, static_shape
+from tilewright.graph.onnx.fold import (
+    FREE,
+    computed,
+    fold,
+    fold_empty,
+    is_kept,
+    is_numpy,
+    static_shape,
+)
 from tilewright.graph.onnx.functions import definition, is_defined
 from tilewright.graph.onnx.limits import ADDRESSABLE, Allowance
 from tilewright.graph.onnx.ops import translator_of
@@ -331,6 +339,8 @@ class Importer:
                 return fold_empty(node, inputs, scope.opset, self.allowance)
             return None
         arrays = [v.constant if isinstance(v, Value) else None for v in inputs]
+        if is_kept(node.op_type, arrays):
+            return None
         older = scope.opset < BROADCASTING and translator_of(node.domain, node.op_type) is not None
         if values and (older or not is_numpy(node.op_type, arrays)):
             if node.op_type in FREE:

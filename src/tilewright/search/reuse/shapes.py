@@ -20,7 +20,6 @@ from math import inf, prod
 
 import numpy as np
 
-from tilewright.codegen.passes.size import BUDGET
 from tilewright.cost.analysis import Analysis
 from tilewright.cost.candidates import Floats, Ints, Population
 from tilewright.cost.estimate import estimator_of
@@ -43,6 +42,7 @@ from tilewright.space.space import Space
 from tilewright.target import GpuTarget
 
 SECTOR_BYTES = 32  # that a GPU's caches ask for
+LEAST_ROW = 8  # statements that a GPU's code has in a row in any case
 ROUNDING = 1e-6
 BEYOND = 4.0  # how far above a range's lower end the nearest number is looked for
 GRID = 1 << 20  # shapes of threads looked at for one block
@@ -303,7 +303,7 @@ class Shapes:
         if decision is None:
             return None, np.zeros((0, len(programs))), np.zeros((0, len(programs)))
         a, partly = self.analysis(programs), isinstance(self.space.target, GpuTarget)
-        limits = decision.table[:, 0].clip(BUDGET.row if partly else 0, None)
+        limits = decision.table[:, 0].clip(LEAST_ROW if partly else 0, None)
         limits = limits if partly else limits.clip(None, GREATEST_UNROLL_STEP)
         found = [unrolled(a, np.full(a.n, float(n)), partly) for n in limits]
         return decision, np.stack([s for s, _ in found]), np.stack([r for _, r in found])

@@ -35,7 +35,9 @@ from tilewright.space.chains import chains
 from tilewright.space.decisions import TILE, Level, divisors
 from tilewright.space.derivation import Derivation, Rule, Verdict
 from tilewright.space.predicates import (
+    DotLoop,
     block_length,
+    dot_loop,
     fusible_consumer,
     has_data_reuse,
     packable_constants,
@@ -104,14 +106,21 @@ def multi_level_tile(d: Derivation, structure: Structure, vector: str | None = N
     """
     stage = d.working
     _check(structure, stage)
-    tiles = _split_axes(d, stage, structure, vector)
+    dot = dot_loop(d.state, stage, d.target)
+    tiles = _split_axes(d, stage, structure, vector, dot)
     order = _order(stage, structure, tiles, vector)
     periods = d.periods.get(stage.work, {})
     phases = tuple(f"{name}.{len(t)}" for name, t in tiles.items() if periods.get(name, 1) > 1)
     if phases:
         first = next(i for i, level in enumerate(order) if stage.is_reduction(level[0]))
         order = (*order[:first], phases, *order[first:])
+    if dot is not None:
+        terms = f"{dot.axis}.{len(tiles[dot.axis])}"
+        order = (*order, (terms,))
     d.apply(Reorder(stage.name, order))
+    if dot is not None:
+        d.apply(Annotate(stage.name, terms, "dot"))
+        d.factors.add(dot.fixed.tensor.name)
     if vector is not None:
         d.apply(Annotate(stage.name, tiles[vector][-1], "vector"))
     for axis in stage.compute.axes:
@@ -121,7 +130,13 @@ def multi_level_tile(d: Derivation, structure: Structure, vector: str | None = N
     d.tiled[stage.name] = structure
 
 
-def _split_axes(d: Derivation, stage: Stage, structure: Structure, vector: str | None) -> Tiles:
+def _split_axes(
+    d: Derivation,
+    stage: Stage,
+    structure: Structure,
+    vector: str | None,
+    dot: DotLoop | None,
+) -> Tiles:
     few = isinstance(d.target, CpuTarget) and d.target.vector_registers <= FEW_REGISTERS
     chunks = d.chunks.get(stage.work)
     tiles: Tiles = {}
@@ -140,6 +155,8 @@ def _split_axes(d: Derivation, stage: Stage, structure: Structure, vector: str |
         # a reduction gains nothing from padding unless it has no divisors to tile with
         padded = not axis.reduce or len(divisors(extent)) <= FEW_DIVISORS
         period = d.periods.get(stage.work, {}).get(axis.name, 1)
+        if dot is not None and axis.name == dot.axis:
+            period = dot.length
         if chunks is not None and axis.name in chunks.still:
             levels[: chunks.levels] = [replace(x, most=1) for x in levels[: chunks.levels]]
         is_vector = axis.name == vector
