@@ -35,8 +35,7 @@ from tilewright.expr.index.intervals import (
     interval,
 )
 from tilewright.expr.index.simplify import Simplifier, affine, simplify
-from tilewright.expr.nodes import Expr, Var, as_expr, binary, call, free_vars
-from tilewright.expr.rewrites.zero_terms import conjuncts
+from tilewright.expr.nodes import Expr, Var, as_expr, binary, call, conjuncts, free_vars
 from tilewright.schedule.windows import Surroundings, window
 
 Env = dict[str, Interval]

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from tilewright.expr.contraction import narrow_factors
+from tilewright.expr.contraction.groups import narrow_factors
 from tilewright.expr.index.affine import Affine, AffineForms
 from tilewright.expr.nodes import Expr, Read, Tensor
 from tilewright.expr.reference import static_shape

@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import ClassVar
 
-from tilewright.expr.contraction import NoMatchError
-from tilewright.expr.dag import ComputeDAG
+from tilewright.expr.contraction.factors import NoMatch
 from tilewright.expr.index.simplify import simplify
 from tilewright.expr.nodes import Const, Extent
 from tilewright.ground.errors import ScheduleError
@@ -83,20 +82,14 @@ class UseTemplate(Step):
                     raise ScheduleError(f"{self.template} has no program of {numbers}")
 
 
-@lru_cache(maxsize=8)
-def _analysed(dag: ComputeDAG) -> Anchor | NoMatchError:
-    """The anchor of a DAG, which every template asks for and several times, or why it has none."""
-    try:
-        return anchor_of(dag)
-    except NoMatchError as error:
-        return error
+_analysed = lru_cache(maxsize=8)(anchor_of)  # every template asks, and several times
 
 
 def matched(state: State, template: Template) -> Anchor:
     """What a template computes of a state. Raises ScheduleError, which says why, if nothing."""
     anchor = _analysed(state.dag)
-    if isinstance(anchor, NoMatchError):
-        raise ScheduleError(f"{template.name}: {anchor}")
+    if isinstance(anchor, NoMatch):
+        raise ScheduleError(f"{template.name}: {anchor.reason}")
     refusal = template.refusal(anchor)
     if refusal:
         raise ScheduleError(f"{template.name}: {refusal}")
