@@ -9,7 +9,7 @@ and divisors at least 1.
 
 from __future__ import annotations
 
-from tilewright.expr.nodes import INTEGER_RULES, Binary, Const, Extent, binary
+from tilewright.expr.nodes import INTEGER_RULES, Binary, Const, Extent, as_expr, binary
 
 
 def plain(x: Extent) -> Extent:
@@ -25,7 +25,7 @@ def _applied(op: str, a: Extent, b: Extent) -> Extent:
             return INTEGER_RULES[op](a, b)
         if op in ("add", "mul", "min", "max"):
             a, b = b, a
-    return plain(binary(op, a, b))
+    return plain(binary(op, a, b)) if isinstance(b, int) else Binary(op, as_expr(a), b)
 
 
 def add(a: Extent, b: Extent) -> Extent:
