@@ -15,9 +15,8 @@ from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.ground.errors import ScheduleError
 from tilewright.records.rows import CARRIED
-from tilewright.schedule.lower import lower
-from tilewright.schedule.state import State
-from tilewright.schedule.trace import steps_of
+from tilewright.schedule.producers import lowered_of
+from tilewright.schedule.templates import ON_CPUS
 from tilewright.search.model.cost_model import CostModel
 from tilewright.search.model.training_set import TrainingSet
 from tilewright.search.reuse.correspondence import Named
@@ -33,12 +32,12 @@ from tilewright.search.strategies.table import (
     EvolutionStrategy,
     Strategy,
     in_turns,
-    rules_of_strategy,
+    templates_of_strategy,
 )
 from tilewright.search.tasks import TaskSearch, TuningTask
 from tilewright.space.decisions import Decision
 from tilewright.space.derivation import Rule
-from tilewright.space.rules import CPU_RULES, GPU_RULES, TEMPLATE
+from tilewright.space.rules import CPU_RULES
 from tilewright.space.space import Space
 from tilewright.target import Target
 from workloads import conv_layer, given, product
@@ -76,7 +75,7 @@ def small(target: Target, name: str = "") -> Space:
 
 def with_templates(target: Target, rules: Sequence[Rule] = CPU_RULES) -> Space:
     """Of a product, a hundred rows of a template."""
-    return Space(product(64, 128, 64), target, [TEMPLATE, *rules])
+    return Space(product(64, 128, 64), target, rules, templates=ON_CPUS)
 
 
 def tiny(target: Target) -> Space:
@@ -123,7 +122,7 @@ def test_candidates_are_valid_programs(name: str, target: Target) -> None:
     for c in strategy(name, space).ask(np.random.default_rng(1), 16):
         row = np.array(c.row)
         assert space.gene(c.sketch, row) == c.gene
-        lower(State(space.dag).replay(steps_of(c.gene)), "program")
+        lowered_of(space.dag, c.gene, "program")
         known = {"sample", "crossover", PROFILE, CARRIED, RANKED, ROW, *target.backend.mutations}
         assert c.origin in known
         assert c.predicted is None or np.isfinite(c.predicted)
@@ -197,7 +196,7 @@ def test_templates_are_measured_in_the_order_of_the_estimate_until_all_are(targe
     space = with_templates(target)
     s, rng = strategy(TEMPLATES, space), np.random.default_rng(8)
     found = list(iter_all(s, rng))
-    numbers = [k for k, sketch in enumerate(space.sketches) if sketch.is_template]
+    numbers = [k for k, sketch in enumerate(space.sketches) if sketch.is_listed]
     listed = sum(len(space.listed(k, 1000)) for k in numbers)
     assert 0 < len(found) == listed <= 200 and {c.sketch for c in found} == set(numbers)
     latency = FeatureExtractor(space).latency(as_population(found))
@@ -208,7 +207,7 @@ def test_a_task_without_a_template_is_searched_by_evolution(
     target: Target, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level("INFO"):
-        s = strategy(TEMPLATES, Space(tiny(target).dag, target, [TEMPLATE, *CPU_RULES]))
+        s = strategy(TEMPLATES, Space(tiny(target).dag, target, templates=ON_CPUS))
     assert isinstance(s, EvolutionStrategy)
     assert "no template computes relu" in caplog.text
     usual = strategy("evolution", tiny(target))
@@ -219,9 +218,10 @@ def test_a_task_without_a_template_is_searched_by_evolution(
 def test_only_that_search_has_templates_where_the_target_has_none_of_its_own(
     target: Target,
 ) -> None:
-    assert rules_of_strategy("evolution", target) == CPU_RULES
-    assert rules_of_strategy(TEMPLATES, target) == (TEMPLATE, *CPU_RULES)
-    assert rules_of_strategy(TEMPLATES, Target.parse("cuda:h100")) == GPU_RULES
+    assert templates_of_strategy("evolution", target) == ()
+    assert templates_of_strategy(TEMPLATES, target) == ON_CPUS
+    h100 = Target.parse("cuda:h100")
+    assert templates_of_strategy(TEMPLATES, h100) == templates_of_strategy("evolution", h100)
 
 
 def test_rows_of_templates_are_a_share_of_evolutions_batches(target: Target) -> None:

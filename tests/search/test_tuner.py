@@ -315,7 +315,7 @@ def test_templates_are_all_measured_and_other_tasks_evolve(tmp_path: Path) -> No
     one = tuner(tmp_path / "t.db", SimulatedMachine(), strategy=TEMPLATES)
     gemm, softmax = one.run(Budget(trials=120))
     rows = sum(len(gemm.space.listed(k, 200)) for k in range(len(gemm.space.sketches))
-               if gemm.space.sketches[k].is_template)  # fmt: skip
+               if gemm.space.sketches[k].is_listed)  # fmt: skip
     assert gemm.trials == rows and gemm.exhausted and softmax.trials == 120 - rows > 0
     usual = tuner(tmp_path / "u.db", SimulatedMachine()).run(Budget(trials=2))
     assert [s.default for s in usual] == [gemm.default, softmax.default]

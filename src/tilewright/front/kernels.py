@@ -37,12 +37,11 @@ from tilewright.records.database import Database
 from tilewright.records.matching import Match, find_record
 from tilewright.records.rows import Trial, WorkloadRow
 from tilewright.runtime.constants import ConstantPool
-from tilewright.schedule.lower import lower
-from tilewright.schedule.state import State
-from tilewright.schedule.trace import steps_of, template_of
+from tilewright.schedule.producers import lowered_of
+from tilewright.schedule.trace import template_of
 from tilewright.search.reuse.carry import Carrier
 from tilewright.search.tasks import TuningTask
-from tilewright.space.rules.template import unproved
+from tilewright.space.templates import unproved
 from tilewright.target import GpuTarget, Target, available_cores
 
 
@@ -94,8 +93,7 @@ def find_match(
         if not isinstance(target, GpuTarget):
             return True  # to be short of registers is slow on a CPU
         try:
-            state = State(task.dag).replay(steps_of(trial.gene))
-            program = lower(state, task.name).program
+            program = lowered_of(task.dag, trial.gene, task.name).program
         except TilewrightError:
             return True  # building it says what is wrong with it
         return runs_on(program, target)

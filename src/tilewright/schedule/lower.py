@@ -81,8 +81,6 @@ def lower(state: State, name: str, bounds: Bounds | None = None) -> Lowered:
     """Lower a state to a program; see the module's docstring. `bounds` are the state's, where they
     are known.
     """
-    if state.templated is not None:
-        return Lowered(state.templated.program(name), dict(state.templated.layouts))
     return _Lowering(state, infer_bounds(state) if bounds is None else bounds).run(name)
 
 

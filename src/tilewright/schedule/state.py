@@ -27,7 +27,6 @@ from tilewright.nest.nodes import Kind, Scope
 
 if TYPE_CHECKING:
     from tilewright.schedule.steps import Step
-    from tilewright.schedule.template_step import Templated
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +174,7 @@ class State:
 
     `constants` and `tables` are the DAG's until a step puts others in their place; `mapped` says
     what became of which constant. `rounding` is by how much rounding errors exceed those of the
-    DAG's own sums. `templated` is what computes everything instead of the stages' loops.
+    DAG's own sums.
     """
 
     def __init__(self, dag: ComputeDAG) -> None:
@@ -185,7 +184,6 @@ class State:
         self.tables = dag.tables
         self.mapped: dict[str, Mapped] = {}
         self.rounding = 1.0
-        self.templated: Templated | None = None
         self.trace: list[Step] = []
 
     def copy(self) -> State:
@@ -196,16 +194,11 @@ class State:
         other.constants, other.tables = self.constants, self.tables
         other.mapped = dict(self.mapped)
         other.rounding = self.rounding
-        other.templated = self.templated
         other.trace = list(self.trace)
         return other
 
     def apply(self, step: Step) -> State:
         """Apply one step and record it. Raises ScheduleError when it is illegal."""
-        if self.templated is not None:
-            raise ScheduleError(
-                f"{step.name}: {self.templated.template.name} has no loops to change"
-            )
         for name in (getattr(step, "stage", None), getattr(step, "target", None)):
             stage = self.stages.get(name) if name is not None else None
             if stage is not None and stage.form is not None and not step.suits_forms:

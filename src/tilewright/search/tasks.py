@@ -35,6 +35,7 @@ from tilewright.expr.serialize import (
 from tilewright.ground.errors import InputError, RunError
 from tilewright.ground.text import one_line
 from tilewright.records.rows import Trial, WorkloadRow
+from tilewright.schedule.templates import Template
 from tilewright.search.model.cost_model import CostModel
 from tilewright.search.model.training_set import TrainingSet
 from tilewright.search.strategies.memory import NOWHERE, Candidate, as_population
@@ -80,9 +81,14 @@ class TuningTask:
         """The shape-free hash: tasks with equal ones are similar."""
         return structure_hash(self.dag)
 
-    def space(self, target: Target, rules: Sequence[Rule] | None = None) -> Space:
-        """The programs it can be, by the target's own rules where none are given."""
-        return Space(self.dag, target, rules, self.setting)
+    def space(
+        self,
+        target: Target,
+        rules: Sequence[Rule] | None = None,
+        templates: Sequence[Template] | None = None,
+    ) -> Space:
+        """The programs it can be, by the target's own rules and templates where none are given."""
+        return Space(self.dag, target, rules, self.setting, templates)
 
     @property
     def flops(self) -> int:

@@ -25,6 +25,7 @@ from tilewright.records.database import Database
 from tilewright.records.machine import Machine
 from tilewright.records.provenance import provenance
 from tilewright.records.rows import DEFAULT, RUN, FactsRow, LoadRow, RunRow, Trial
+from tilewright.schedule.templates import Template, templates_of
 from tilewright.search.confirmation import Confirmation
 from tilewright.search.default_programs import DefaultPrograms
 from tilewright.search.disturbance import Disturbance
@@ -45,7 +46,7 @@ from tilewright.search.progress import (
 from tilewright.search.reuse.parts import Parts
 from tilewright.search.strategies.memory import Candidate
 from tilewright.search.strategies.profiler import ROUND, ProfileStrategy, lengths
-from tilewright.search.strategies.table import STRATEGIES, Maker, rules_of_strategy
+from tilewright.search.strategies.table import STRATEGIES, Maker, templates_of_strategy
 from tilewright.search.task_scheduler import TaskScheduler, unit_trials
 from tilewright.search.tasks import (
     Measurer,
@@ -55,6 +56,7 @@ from tilewright.search.tasks import (
 )
 from tilewright.space.derivation import Rule
 from tilewright.space.rules import rules_of
+from tilewright.space.space import Space
 from tilewright.target import Target
 
 # Of a budget in minutes so much is kept for confirming, by how many tasks have a winner.
@@ -120,24 +122,24 @@ class Tuner:
         self.ledger = Ledger(
             self.database, self.machine.fingerprint, self.measurer, self.seed, self.shares
         )
+        has_own = bool(self.rules) or self._templates != templates_of(self.target)
         self.defaults = DefaultPrograms(
-            self.ledger, self.searches, self.target, self._has_own_rules, self.disturbance
+            self.ledger, self.searches, self.target, has_own, self.disturbance
         )
         self.trials = 0
         self.default_programs, self.default_share = 0, 1.0
         self.start_s = 0.0  # of a program in a process that starts for it, as confirming's do
         self.started, self.started_at = time.monotonic(), time.time()
 
-    @property
-    def _all_rules(self) -> Sequence[Rule]:
-        return (*self.rules, *rules_of_strategy(self.strategy, self.target))
+    def _space(self, task: TuningTask) -> Space:
+        return task.space(self.target, (*self.rules, *rules_of(self.target)), self._templates)
 
     @property
-    def _has_own_rules(self) -> bool:
-        return len(self._all_rules) > len(rules_of(self.target))
+    def _templates(self) -> Sequence[Template]:
+        return templates_of_strategy(self.strategy, self.target)
 
     def _search(self, task: TuningTask, make: Maker) -> TaskSearch:
-        space = task.space(self.target, self._all_rules)
+        space = self._space(task)
         composed = Parts(self.database, self.machine, self.target).program(task, space)
         gene = None if composed is None else composed.gene
         return TaskSearch.start(task, space, self.model, make, gene)
@@ -397,10 +399,8 @@ class Tuner:
             most = min(most, int(budget.minutes * 60 * TRANSFER_SHARE / TRANSFER_S))
         measured = self.database.measured(self.machine.fingerprint)
         others = (row for row in self.database.workloads() if row.hash in measured)
-        spaces = {
-            row.hash: TuningTask.of(row).space(self.target, self._all_rules)
-            for row in nearest(others, self.tasks, most)
-        }
+        near = nearest(others, self.tasks, most)
+        spaces = {row.hash: self._space(TuningTask.of(row)) for row in near}
         pretrain(self.rows, self.database, self.machine.fingerprint, spaces)
 
 

@@ -15,7 +15,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -26,6 +25,7 @@ from tilewright.expr.evaluate import ColumnProgram
 from tilewright.expr.nodes import Expr, Extent
 from tilewright.ground.errors import ScheduleError
 from tilewright.nest.nodes import Program
+from tilewright.schedule.state import Stage
 from tilewright.space.decisions import Decision, encode, sample
 from tilewright.target import Target
 
@@ -33,15 +33,23 @@ SAMPLE_ROUNDS = 50  # redraws of invalid rows
 MANY = 8192  # draws of which none is valid in an empty space
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Decided(ABC):
-    """A program with free decisions. `columns[j]` is the matrix column of its j-th variable."""
+    """A program with free decisions. `columns[j]` is the matrix column of its j-th variable; the
+    `rules` are what made it, and `variant` what is otherwise in each that they made.
+    """
 
-    name: str
     target: Target
+    rules: tuple[str, ...]
+    variant: tuple[str, ...]
     decisions: tuple[Decision, ...]
-    constraints: tuple[Expr, ...]
+    constraints: tuple[Expr, ...] = ()
     columns: Ints
+
+    @cached_property
+    def name(self) -> str:
+        """Unique in its space."""
+        return " · ".join((*self.rules, *self.variant))
 
     @property
     @abstractmethod
@@ -54,6 +62,16 @@ class Decided(ABC):
         """What a gene says of it: JSON text."""
 
     @property
+    def is_listed(self) -> bool:
+        """Whether its candidates are so few that all of them may be tried, one after the other."""
+        return False
+
+    @property
+    def stages(self) -> Mapping[str, Stage]:
+        """Those of its schedule, if it is one."""
+        return {}
+
+    @property
     def serves_unmeasured(self) -> bool:
         """Whether its programs may run, and be the reference of others, before any was measured."""
         return True
@@ -62,10 +80,6 @@ class Decided(ABC):
     def definitions(self) -> Mapping[str, Expr]:
         """What the names of recurring expressions in the nest stand for."""
         return {}
-
-    @abstractmethod
-    def concrete(self, row: Ints) -> Program:
-        """The program of one candidate (`[all columns]`). Raises ScheduleError or VerifyError."""
 
     @cached_property
     def variables(self) -> tuple[str, ...]:
@@ -96,10 +110,7 @@ class Decided(ABC):
         return {v: int(row[c]) for v, c in zip(self.variables, self.columns, strict=True)}
 
 
-P = TypeVar("P", bound=Decided)
-
-
-class CandidateSpace(Generic[P]):
+class CandidateSpace:
     """Producers of one task on one target. Inputs named in `shifted` begin anywhere in a cache line
     (see `cost.candidates.Producers`).
     """
@@ -111,7 +122,7 @@ class CandidateSpace(Generic[P]):
         self.starts: list[int] = []
         self.width = 0
         self._starts: dict[Decision, int] = {}
-        self.sketches: tuple[P, ...] = ()
+        self.sketches: tuple[Decided, ...] = ()
 
     def place(self, decisions: Sequence[Decision]) -> Ints:
         """Matrix columns of some decisions, those of each shared with who has the same one."""
@@ -173,7 +184,7 @@ class CandidateSpace(Generic[P]):
 
     # ---- populations ------------------------------------------------------------------------
 
-    def groups(self, population: Population) -> list[tuple[P, Ints]]:
+    def groups(self, population: Population) -> list[tuple[Decided, Ints]]:
         """The sketches present, each with the indices of its rows."""
         return [
             (self.sketches[k], np.flatnonzero(population.sketch == k))
@@ -198,8 +209,14 @@ class CandidateSpace(Generic[P]):
         return Population(np.delete(rows, todo, axis=0), np.delete(sketch, todo))
 
     def drawn_sketches(self, rng: np.random.Generator, n: int) -> Ints:
-        """The sketches of `n` candidates to be drawn: uniform."""
-        return rng.integers(0, len(self.sketches), n)
+        """The sketches of `n` candidates to be drawn: uniform, but all that are listed together are
+        one, for they have few candidates.
+        """
+        listed = np.array([s.is_listed for s in self.sketches])
+        if not listed.any() or listed.all():
+            return rng.integers(0, len(listed), n)
+        share = np.where(listed, 1 / listed.sum(), 1.0)
+        return rng.choice(len(share), n, p=share / share.sum())
 
     def _rare(self, rng: np.random.Generator, n: int) -> Population:
         """At most `n` of the valid rows among many: where one draw of fifty is valid, all draws for

@@ -20,11 +20,15 @@ import numpy as np
 from tilewright.cost.candidates import Floats, Ints, Population, concatenate
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.reference import compute_of
+from tilewright.schedule.producers import takes
+from tilewright.schedule.templates import templates_of
 from tilewright.search.reuse.family import Operator
+from tilewright.space.candidate_space import Decided
 from tilewright.space.decisions import Decision, TileFactors
 from tilewright.space.derivation import Rule, derive
 from tilewright.space.rules import rules_of
-from tilewright.space.space import Sketch, Space
+from tilewright.space.space import Space
+from tilewright.space.templates import BY_TEMPLATE
 from tilewright.target import Target
 
 OUTWARD = 0.5  # what a tile level counts, relative to the next inner one
@@ -47,9 +51,12 @@ def kin(rules: Iterable[str]) -> tuple[str, ...]:
 def abilities(
     dag: ComputeDAG, target: Target, rules: Sequence[Rule] | None
 ) -> frozenset[tuple[str, ...]]:
-    """The `kin` of all sketches of a DAG, by these rules or the target's, without its space."""
-    chosen = rules_of(target) if rules is None else rules
-    return frozenset(kin(d.rules) for d in derive(dag, target, chosen))
+    """The `kin` of all sketches of a DAG, by these rules or the target's, without its space; and of
+    templates, where the target has some for it.
+    """
+    derived = derive(dag, target, rules_of(target) if rules is None else rules)
+    made = [(BY_TEMPLATE,) for template in templates_of(target) if takes(dag, template)]
+    return frozenset([*(kin(d.rules) for d in derived), *made])
 
 
 class Named:
@@ -61,11 +68,11 @@ class Named:
         longest = sorted(self._roles, key=lambda name: (-len(name), name))
         self._tensor = re.compile(rf"(?<!\w)({'|'.join(map(re.escape, longest))})(?!\w)")
 
-    def places(self, sketch: Sketch) -> set[str]:
+    def places(self, sketch: Decided) -> set[str]:
         """Where a sketch has its stages computed: `conv_pad: at conv` becomes `m<0: at m`."""
         return {self._place(text, sketch) for text in sketch.variant}
 
-    def decision(self, decision: Decision, sketch: Sketch) -> str:
+    def decision(self, decision: Decision, sketch: Decided) -> str:
         """A decision's name: `conv.rc` becomes `m.#6`, `conv.fetch.x.conv` `m.fetch.m<0.m`."""
         axes = self._axes(decision.stage)
         what, *rest = decision.name.removeprefix(f"{decision.stage}.").split(".")
@@ -73,18 +80,18 @@ class Named:
         stage = self._stage(decision.stage, sketch) if what in OF_STORED else None
         return ".".join([stage or self._renamed(decision.stage), *filter(None, words)])
 
-    def _place(self, text: str, sketch: Sketch) -> str:
+    def _place(self, text: str, sketch: Decided) -> str:
         stage, _, what = text.partition(": ")
         *words, last = what.split(" ")
         at = words == ["at"]
         last = self._stage(last, sketch) if at else self._axes(stage).get(last, last)
         return f"{self._stage(stage, sketch)}: {' '.join([*words, last])}"
 
-    def _stage(self, name: str, sketch: Sketch) -> str:
+    def _stage(self, name: str, sketch: Decided) -> str:
         """A stage's role: where the major one has a write cache, what copies that is to it what the
         last stage is to others.
         """
-        is_copy = name == self.operator.stage and f"{name}.local" in sketch.state.stages
+        is_copy = name == self.operator.stage and f"{name}.local" in sketch.stages
         return LAST if is_copy else self._renamed(name)
 
     def _axes(self, name: str) -> Mapping[str, str]:

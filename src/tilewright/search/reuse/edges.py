@@ -24,8 +24,9 @@ from tilewright.search.reuse.family import Nest, Operator, comparable, ratios
 from tilewright.search.reuse.rounds import expected_programs
 from tilewright.search.reuse.strategy import LENGTH
 from tilewright.search.tasks import TuningTask
+from tilewright.space.candidate_space import Decided
 from tilewright.space.derivation import Rule
-from tilewright.space.space import Sketch, Space
+from tilewright.space.space import Space
 from tilewright.target import Target
 
 RANKED, WHOLE = MODES
@@ -118,5 +119,5 @@ class Edges:
         return self._spaces[task.hash]
 
 
-def _size(sketch: Sketch) -> float:
+def _size(sketch: Decided) -> float:
     return sum(log2(len(decision.table)) for decision in sketch.decisions)

@@ -37,9 +37,10 @@ from tilewright.search.reuse.shape_costs import (
     shared_requests,
     unrolled,
 )
+from tilewright.space.candidate_space import Decided
 from tilewright.space.decisions import Choice, Decision, TileFactors, divisors
 from tilewright.space.derivation import dag_node
-from tilewright.space.space import Sketch, Space
+from tilewright.space.space import Space
 from tilewright.target import GpuTarget
 
 SECTOR_BYTES = 32  # that a GPU's caches ask for
@@ -169,10 +170,9 @@ class Shapes:
 
     def _fetched(self) -> dict[str, list[int]]:
         """Shapes of what is copied before it is read, by the copies' names."""
-        state = self.space.sketches[self.sketch].state
         return {
             name: [extent_int(axis.extent) for axis in stage.compute.axes]
-            for name, stage in state.stages.items()
+            for name, stage in self.space.sketches[self.sketch].stages.items()
             if stage.attach is not None and dag_node(name) != self.stage
         }
 
@@ -339,9 +339,9 @@ def _levels(space: Space, sketch: int, stage: str, row: Ints) -> Levels:
     return CPU_INNER_LEVELS if INNER in level else CPU_LEVELS
 
 
-def _reductions(sketch: Sketch, node: str) -> tuple[str, ...]:
+def _reductions(sketch: Decided, node: str) -> tuple[str, ...]:
     """What the names of its tiled reductions begin with: `conv.rh.q` is a part of `conv.rh`."""
-    stages = [stage for name, stage in sketch.state.stages.items() if dag_node(name) == node]
+    stages = [stage for name, stage in sketch.stages.items() if dag_node(name) == node]
     names = {a.name for stage in stages for a in stage.compute.reduce_axes}
     return tuple(f"{node}.{name}." for name in sorted(names))
 

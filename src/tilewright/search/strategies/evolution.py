@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,7 +64,7 @@ class Seen:
     generation has been met before, for an invalid child is its parent.
     """
 
-    def __init__(self, space: CandidateSpace[Any], score: Score) -> None:
+    def __init__(self, space: CandidateSpace, score: Score) -> None:
         self._space, self._score = space, score
         none: Ints = np.empty(0, np.int64)
         self._keys = none  # fingerprints, ascending
@@ -98,7 +98,7 @@ class Seen:
 class Evolution:
     """Evolves one space. `attempts` and `valid` count children by operator."""
 
-    space: CandidateSpace[Any]
+    space: CandidateSpace
     settings: EvolutionSettings = field(default_factory=EvolutionSettings)
     attempts: Counter[str] = field(default_factory=Counter)
     valid: Counter[str] = field(default_factory=Counter)
@@ -204,7 +204,7 @@ def choices(sketch: Decided) -> list[Decision]:
     return sorted((d for d in sketch.decisions if d.is_choice), key=lambda d: len(d.table))
 
 
-def changed_choices(space: CandidateSpace[Any], one: Population) -> Scored:
+def changed_choices(space: CandidateSpace, one: Population) -> Scored:
     """The program of a population of one, with one choice made otherwise: all such that are valid,
     in the order of `choices`.
     """

@@ -21,6 +21,7 @@ import numpy as np
 
 from tilewright.cost.candidates import Ints, Population
 from tilewright.cost.extractor import FeatureExtractor
+from tilewright.schedule.templates import Template, templates_of
 from tilewright.search.model.cost_model import CostModel
 from tilewright.search.strategies.beam import BeamStrategy
 from tilewright.search.strategies.evolution import (
@@ -35,8 +36,6 @@ from tilewright.search.strategies.evolution import (
 from tilewright.search.strategies.memory import Candidate, ProposalMemory, as_population, unscored
 from tilewright.search.strategies.profiler import ProfileStrategy
 from tilewright.search.strategies.template_rows import TemplateStrategy, has_templates
-from tilewright.space.derivation import Rule
-from tilewright.space.rules import TEMPLATE, rules_of
 from tilewright.space.space import Space
 from tilewright.target import Target
 
@@ -305,9 +304,6 @@ STRATEGIES: dict[str, Maker] = {
 }
 
 
-def rules_of_strategy(strategy: str, target: Target) -> tuple[Rule, ...]:
-    """The sketch rules of a target with which a strategy searches: with templates, even where they
-    are none of the target's own.
-    """
-    own = rules_of(target)
-    return (TEMPLATE, *own) if strategy == TEMPLATES and TEMPLATE not in own else own
+def templates_of_strategy(strategy: str, target: Target) -> tuple[Template, ...]:
+    """The templates with which a strategy searches."""
+    return templates_of(target, asked=strategy == TEMPLATES)

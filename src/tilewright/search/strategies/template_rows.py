@@ -19,18 +19,18 @@ from tilewright.cost.extractor import FeatureExtractor
 from tilewright.search.strategies.evolution import Scored, named
 from tilewright.search.strategies.memory import Candidate, ProposalMemory
 from tilewright.search.strategies.offered import TEMPLATE
-from tilewright.space.space import TEMPLATE_ROWS, Space
+from tilewright.space.space import LISTED_ROWS, Space
 
 
 def has_templates(space: Space) -> bool:
     """Whether a template computes the task."""
-    return any(sketch.is_template for sketch in space.sketches)
+    return any(sketch.is_listed for sketch in space.sketches)
 
 
 def rows_of_templates(space: Space, extractor: FeatureExtractor) -> Scored:
     """All of them; scores are estimated throughputs relative to the first one's."""
-    numbers = [k for k, sketch in enumerate(space.sketches) if sketch.is_template]
-    every = concatenate([space.nobody, *(space.listed(k, TEMPLATE_ROWS) for k in numbers)])
+    numbers = [k for k, sketch in enumerate(space.sketches) if sketch.is_listed]
+    every = concatenate([space.nobody, *(space.listed(k, LISTED_ROWS) for k in numbers)])
     latency = extractor.latency(every) if len(every) else np.zeros(0)
     order = np.argsort(latency, kind="stable")
     score = latency.min(initial=np.inf) / latency[order]
