@@ -55,7 +55,7 @@ def make(request: bytes, known: Collection[str], products: int = 0) -> Made:
     fields = json.loads(request)
     gene, target = Gene.of(fields["gene"]), Target.parse(fields["target"])
     try:
-        if gene.is_native:
+        if gene.key == "native":
             built = build_request(request)
             code = Artifact.from_bytes(built).object_code
             return Made(digest(code), frozenset({gene.producer}), built)

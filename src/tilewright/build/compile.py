@@ -175,6 +175,6 @@ def _requested(request: bytes, checked: bool) -> Artifact:
         gene = default_gene(Space(dag, target, setting=setting))
     else:
         gene = Gene.of(fields["gene"])
-    if gene.is_native:
+    if gene.key == "native":
         return build_native(dag, gene, target, fields["name"])
     return build_nest(dag, gene, target, fields["name"], setting.prefetch_bytes, checked)

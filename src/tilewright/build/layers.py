@@ -51,7 +51,7 @@ class Layers:
     @cached_property
     def native(self) -> Native | None:
         """The template's program; None where loops are scheduled."""
-        return native_of(self.dag, self.gene, self.target) if self.gene.is_native else None
+        return native_of(self.dag, self.gene, self.target) if self.gene.key == "native" else None
 
     @cached_property
     def steps(self) -> list[Step]:

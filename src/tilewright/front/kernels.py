@@ -41,6 +41,7 @@ from tilewright.schedule.producers import lowered_of
 from tilewright.schedule.trace import template_of
 from tilewright.search.reuse.carry import Carrier
 from tilewright.search.tasks import TuningTask
+from tilewright.space.space import natives_of
 from tilewright.space.templates import unproved
 from tilewright.target import GpuTarget, Target, available_cores
 
@@ -271,8 +272,7 @@ def _offered(task: TuningTask, match: Match, target: Target) -> Match:
     """
     if match.gene is not None:
         return match
-    part = target.backend.templates
-    vendors = [] if part is None else [(template_of(g), g) for g in part.load()(task.dag, target)]
+    vendors = [(template_of(gene), gene) for gene in natives_of(task.dag, target)]
     good = (gene for name, gene in vendors if name and target.has_passed(name))
     waiting = [name for name, _ in vendors if name and not target.has_passed(name)]
     left_out = dict.fromkeys([*waiting, *unproved(task.dag, target)])

@@ -44,9 +44,9 @@ from tilewright.search.progress import (
     TaskResult,
 )
 from tilewright.search.reuse.parts import Parts
-from tilewright.search.strategies.memory import Candidate
-from tilewright.search.strategies.profiler import ROUND, ProfileStrategy, lengths
-from tilewright.search.strategies.table import STRATEGIES, Maker, templates_of_strategy
+from tilewright.search.strategies.memory import Candidate, Listed
+from tilewright.search.strategies.profiler import ROUND, lengths
+from tilewright.search.strategies.table import STRATEGIES, Maker, Way
 from tilewright.search.task_scheduler import TaskScheduler, unit_trials
 from tilewright.search.tasks import (
     Measurer,
@@ -87,11 +87,10 @@ class Pace:
 
 @dataclass
 class Tuner:
-    """Tunes tasks together. `strategy` names an entry of STRATEGIES, or what `maker` gives each
-    task; `rules` are the user's sketch rules, tried before those of the target. With `profiles` the
-    maker's strategies are profiles: short lists, measured to their end without a cost model.
-    `default_programs_s` is how long default programs took. The time counts from `begun` on, by the
-    monotonic clock (None: from when it runs).
+    """Tunes tasks together, by a `way` to search, or what `maker` gives each task instead; `rules`
+    are the user's sketch rules, tried before those of the target. `default_programs_s` is how long
+    default programs took. The time counts from `begun` on, by the monotonic clock (None: from when
+    it runs).
     """
 
     tasks: Sequence[TuningTask]
@@ -100,11 +99,10 @@ class Tuner:
     measurer: Measurer
     target: Target
     schedule: Callable[[Sequence[TuningTask], Sequence[float], int], TaskScheduler]
-    strategy: str = "evolution"
+    way: Way = STRATEGIES["evolution"]
     seed: int = 0
     rules: Sequence[Rule] = ()
     maker: Callable[[TuningTask], Maker] | None = None
-    profiles: bool = False
     shares: Shares = field(default_factory=Shares)
     disturbance: Disturbance = field(default_factory=Disturbance)
     begun: float | None = None
@@ -117,7 +115,7 @@ class Tuner:
         self.learned = 0
         self.recorded: dict[tuple[int, int], list[Candidate]] = {}  # by task and round
         self.resuming = True
-        make = self.maker or (lambda _: STRATEGIES[self.strategy])
+        make = self.maker or (lambda _: self.way.make)
         self.searches = [self._search(task, make(task)) for task in self.tasks]
         self.ledger = Ledger(
             self.database, self.machine.fingerprint, self.measurer, self.seed, self.shares
@@ -136,7 +134,7 @@ class Tuner:
 
     @property
     def _templates(self) -> Sequence[Template]:
-        return templates_of_strategy(self.strategy, self.target)
+        return templates_of(self.target, self.way.asks)
 
     def _search(self, task: TuningTask, make: Maker) -> TaskSearch:
         space = self._space(task)
@@ -167,7 +165,7 @@ class Tuner:
         latencies = [s.best_s or s.expected_s or float("inf") for s in self.searches]
         scheduler = self.schedule(self.tasks, latencies, self.seed)
         unit = unit_trials(budget.expected_trials, len(self.tasks))
-        if self.profiles:
+        if self.way.short:
             unit, budget = ROUND, self._listed(budget)
         else:
             self._pretrain(budget)
@@ -185,7 +183,7 @@ class Tuner:
             self.machine.fingerprint,
             self.measurer,
             self.disturbance.drifted,
-            brief=self.profiles,
+            brief=self.way.short,
         )
         limit_s = inf if budget.minutes is None else budget.minutes * 60
         pace = Pace(lambda: self.elapsed_s, self.start_s)
@@ -197,12 +195,12 @@ class Tuner:
         return self.searches
 
     def _listed(self, budget: Budget) -> Budget:
-        """The budget, of no more trials than all profiles together have programs."""
-        profiles = [s.strategy for s in self.searches if isinstance(s.strategy, ProfileStrategy)]
+        """The budget, of no more trials than all lists together have programs."""
+        lists = [s.strategy for s in self.searches if isinstance(s.strategy, Listed)]
         costs = [s.task.weight * s.estimate_s() for s in self.searches]
-        for profile, most in zip(profiles, lengths(costs), strict=True):
-            profile.most = most
-        listed = sum(len(profile.programs) for profile in profiles)
+        for one, most in zip(lists, lengths(costs), strict=True):
+            one.most = most
+        listed = sum(one.left for one in lists)
         return replace(budget, trials=min(listed, budget.trials or listed))
 
     @property
@@ -303,7 +301,7 @@ class Tuner:
         for candidate, trial in zip(batch, trials, strict=True):
             log.debug("%s %s: %s", search.task.name, candidate.gene.hash[:8], _outcome(trial))
         latencies = [None if t is None else t.measured_s for t in trials]
-        if not self.profiles:
+        if not self.way.short:
             ended = [i for i, t in enumerate(trials) if t is not None]
             search.learn(
                 self.rows,
@@ -373,7 +371,7 @@ class Tuner:
                 self.machine.fingerprint,
                 self.started_at,
                 self.seed,
-                self.strategy,
+                self.way.name,
                 self.elapsed_s,
                 **shares,
             )

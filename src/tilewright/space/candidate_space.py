@@ -109,6 +109,15 @@ class Decided(ABC):
         """Decision variable -> its value in one row."""
         return {v: int(row[c]) for v, c in zip(self.variables, self.columns, strict=True)}
 
+    def gene(self, row: Ints) -> Gene:
+        """What is kept of a candidate."""
+        values = self.values(row)
+        decided = {
+            d.name: values[d.name] if d.columns == (d.name,) else [values[v] for v in d.columns]
+            for d in self.decisions
+        }
+        return Gene(self.producer, compact(decided))
+
 
 class CandidateSpace:
     """Producers of one task on one target. Inputs named in `shifted` begin anywhere in a cache line
@@ -152,16 +161,28 @@ class CandidateSpace:
 
     def gene(self, sketch: int, row: Ints) -> Gene:
         """What is kept of a candidate; equal programs of one sketch have equal genes."""
-        producer = self.sketches[sketch]
-        values = {d.name: row[self.span(d)].tolist() for d in producer.decisions}
-        for d in producer.decisions:
-            if d.columns == (d.name,):
-                (values[d.name],) = values[d.name]
-        return Gene(producer.producer, compact(values))
+        native = sketch - len(self.sketches)
+        return self.sketches[sketch].gene(row) if native < 0 else self.natives[native]
+
+    @cached_property
+    def natives(self) -> tuple[Gene, ...]:
+        """Programs that vendors' templates make: producers of which nothing is left to decide. They
+        have no nest to be scored or changed, and their numbers come after those of all sketches.
+        """
+        return ()
+
+    @property
+    def offered(self) -> Population:
+        """These as candidates, the most promising first."""
+        n = len(self.natives)
+        return Population(np.zeros((n, self.width), np.int64), len(self.sketches) + np.arange(n))
 
     def row_of(self, gene: Gene) -> Population | None:
         """The candidate that a gene of any space is here; None where it is none."""
         found, _ = self.rows_of(gene.producer, [gene.decisions])
+        if not len(found) and gene in self.natives:
+            at = self.natives.index(gene)
+            found = self.offered[at : at + 1]
         return found if len(found) else None
 
     def rows_of(self, producer: str, decisions: Sequence[str]) -> tuple[Population, Ints]:

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from tilewright.contract.gene import Gene
 from tilewright.contract.surroundings import AMONG_OTHERS, Setting
 from tilewright.cost.candidates import Ints
 from tilewright.expr.dag import ComputeDAG
@@ -118,6 +119,10 @@ class Space(CandidateSpace):
         """Whether there are candidates, which is asked of listed ones only: those are few."""
         return not sketch.is_listed or len(self.listed(number, LISTED_ROWS)) > 0
 
+    @cached_property
+    def natives(self) -> tuple[Gene, ...]:
+        return natives_of(self.dag, self.target)
+
     def concrete(self, sketch: int, row: Ints) -> Program:
         """The program of candidate `row` (`[columns]`) of a sketch."""
         return lowered_of(self.dag, self.gene(sketch, row), self.sketches[sketch].name).program
@@ -125,6 +130,12 @@ class Space(CandidateSpace):
     def trace(self, sketch: int, row: Ints) -> list[Step]:
         """Concrete steps of a candidate. Raises ScheduleError where it is no schedule's."""
         return steps_of(self.gene(sketch, row))
+
+
+def natives_of(dag: ComputeDAG, target: Target) -> tuple[Gene, ...]:
+    """The programs that vendors' templates for a target offer, the most promising first."""
+    part = target.backend.templates
+    return () if part is None else tuple(part.load()(dag, target))
 
 
 def _overflows(dag: ComputeDAG, target: CpuTarget) -> bool:

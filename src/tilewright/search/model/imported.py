@@ -56,7 +56,7 @@ class ImportCheck:
                 return  # adding it says that the workload is missing
             self._dags[row.hash] = self.dag(row)
         try:
-            if trial.gene.is_native:
+            if trial.gene.key == "native":
                 read_decisions(trial.gene.decisions)  # whether they fit, building says
                 return
             maker_of(self._dags[trial.workload_hash], trial.gene)

@@ -55,7 +55,7 @@ class Scored:
     score: Floats
     origin: Names
 
-    def __getitem__(self, at: Ints) -> Scored:
+    def __getitem__(self, at: Ints | slice) -> Scored:
         return Scored(self.population[at], self.score[at], self.origin[at])
 
 
