@@ -50,7 +50,7 @@ from tilewright.ground.text import duration
 from tilewright.records.database import Database
 from tilewright.records.rows import Trial
 from tilewright.schedule.templates import ON_CPUS
-from tilewright.search.strategies.template_rows import rows_of_templates
+from tilewright.search.strategies.table import rows_of_templates
 from tilewright.space.default import default_gene
 from tilewright.target import Target
 

@@ -87,8 +87,8 @@ def reuse_sets(found: Content) -> str:
     where, title = place(found)
     bridges = (
         '; *bridges* is reuse as published (`strategy="reuse-all"`), with bridges of so many hops. '
-        "The last columns: bridges that a plan uses of those it considered, programs that its reuses should "
-        "take, and took"
+        "The last columns: bridges that a plan uses of those it considered, programs that its "
+        "reuses should take, and took"
         if has_bridges(found)
         else ""
     )

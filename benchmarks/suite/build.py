@@ -52,7 +52,7 @@ from tilewright.ground.text import size
 from tilewright.schedule.trace import template_of
 from tilewright.space.default import default_of
 from tilewright.space.space import LISTED_ROWS, Space
-from tilewright.space.templates import DecidedTemplate
+from tilewright.space.templates import TemplateProducer
 from tilewright.target import GpuTarget, Target
 
 PROCESSES = 2
@@ -224,7 +224,7 @@ def rows_of_templates(space: Space) -> dict[str, Population]:
     """All candidates of every template by its name, of which there may be several sketches."""
     found: dict[str, list[Population]] = {}
     for number, sketch in enumerate(space.sketches):
-        if isinstance(sketch, DecidedTemplate):
+        if isinstance(sketch, TemplateProducer):
             name = sketch.instance.template.name
             found.setdefault(name, []).append(space.listed(number, LISTED_ROWS))
     return {name: concatenate(those) for name, those in found.items()}
@@ -243,7 +243,7 @@ def best_or_some(space: Space, rows: Population, most: int, best: bool) -> Itera
 
 def _wanted(space: Space, rows: Population, i: int, estimate_s: float) -> Wanted:
     sketch = space.sketches[int(rows.sketch[i])]
-    assert isinstance(sketch, DecidedTemplate)
+    assert isinstance(sketch, TemplateProducer)
     decided = sketch.values(rows.rows[i])
     numbers = {
         parameter: decided[number.name] if isinstance(number, Var) else number

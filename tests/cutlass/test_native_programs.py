@@ -26,8 +26,8 @@ from tilewright.ground.errors import ScheduleError
 from tilewright.measure.trial import RunOptions
 from tilewright.records.database import Database
 from tilewright.runtime import nvrtc
+from tilewright.search.strategies.evolution import TEMPLATE
 from tilewright.search.strategies.memory import Candidate, Listed
-from tilewright.search.strategies.template_rows import TEMPLATE
 from tilewright.search.tasks import TaskSearch, TuningTask
 from tilewright.space.space import Space
 from tilewright.target import Target

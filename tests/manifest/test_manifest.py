@@ -29,7 +29,7 @@ from tilewright.ground.errors import BuildError
 from tilewright.nest.nodes import Program
 from tilewright.nest.print import program_text
 from tilewright.schedule.producers import lowered_of
-from tilewright.space.candidate_space import Decided
+from tilewright.space.candidate_space import Producer
 from tilewright.space.default import default_of
 from tilewright.space.space import Space
 from tilewright.target import CpuTarget, GpuTarget, Target
@@ -43,7 +43,7 @@ TOLERANCE = 1e-5
 SEED = 28
 
 
-def sketch_line(sketch: Decided) -> str:
+def sketch_line(sketch: Producer) -> str:
     """Name, numbers of decisions and constraints, a digest of all decisions' tables."""
     tables = hashlib.sha256()
     for d in sketch.decisions:

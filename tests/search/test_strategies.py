@@ -23,6 +23,7 @@ from tilewright.search.model.training_set import TrainingSet
 from tilewright.search.reuse.correspondence import Named
 from tilewright.search.reuse.family import Operator
 from tilewright.search.reuse.strategy import RANKED, Relative, ReuseStrategy
+from tilewright.search.strategies.evolution import TEMPLATE as ROW
 from tilewright.search.strategies.evolution import EvolutionSettings, Scored, named
 from tilewright.search.strategies.memory import Candidate, as_population
 from tilewright.search.strategies.profiler import PROFILE, profile_of
@@ -33,7 +34,6 @@ from tilewright.search.strategies.table import (
     by_template,
     in_turns,
 )
-from tilewright.search.strategies.template_rows import TEMPLATE as ROW
 from tilewright.search.tasks import TaskSearch, TuningTask
 from tilewright.space.decisions import Decision
 from tilewright.space.derivation import Rule

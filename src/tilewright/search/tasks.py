@@ -39,10 +39,9 @@ from tilewright.records.rows import Trial, WorkloadRow
 from tilewright.schedule.templates import Template
 from tilewright.search.model.cost_model import CostModel
 from tilewright.search.model.training_set import TrainingSet
-from tilewright.search.strategies.evolution import Scored, named
+from tilewright.search.strategies.evolution import TEMPLATE, Scored, named
 from tilewright.search.strategies.memory import Candidate, Listed, ProposalMemory, as_population
 from tilewright.search.strategies.table import Maker, Strategy
-from tilewright.search.strategies.template_rows import TEMPLATE
 from tilewright.search.task_scheduler import TaskInfo
 from tilewright.space.derivation import Rule
 from tilewright.space.space import Space

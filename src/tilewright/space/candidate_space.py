@@ -34,7 +34,7 @@ MANY = 8192  # draws of which none is valid in an empty space
 
 
 @dataclass(frozen=True, kw_only=True)
-class Decided(ABC):
+class Producer(ABC):
     """A program with free decisions. `columns[j]` is the matrix column of its j-th variable; the
     `rules` are what made it, and `variant` what is otherwise in each that they made.
     """
@@ -131,7 +131,7 @@ class CandidateSpace:
         self.starts: list[int] = []
         self.width = 0
         self._starts: dict[Decision, int] = {}
-        self.sketches: tuple[Decided, ...] = ()
+        self.sketches: tuple[Producer, ...] = ()
 
     def place(self, decisions: Sequence[Decision]) -> Ints:
         """Matrix columns of some decisions, those of each shared with who has the same one."""
@@ -205,7 +205,7 @@ class CandidateSpace:
 
     # ---- populations ------------------------------------------------------------------------
 
-    def groups(self, population: Population) -> list[tuple[Decided, Ints]]:
+    def groups(self, population: Population) -> list[tuple[Producer, Ints]]:
         """The sketches present, each with the indices of its rows."""
         return [
             (self.sketches[k], np.flatnonzero(population.sketch == k))

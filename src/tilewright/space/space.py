@@ -29,7 +29,7 @@ from tilewright.schedule.templates import Template, templates_of
 from tilewright.schedule.trace import sketch_to_json, steps_of
 from tilewright.space.annotate import annotate
 from tilewright.space.annotate_gpu import annotate_gpu
-from tilewright.space.candidate_space import CandidateSpace, Decided
+from tilewright.space.candidate_space import CandidateSpace, Producer
 from tilewright.space.derivation import Derivation, Rule, derive
 from tilewright.space.rules import rules_of
 from tilewright.space.templates import placed
@@ -39,7 +39,7 @@ LISTED_ROWS = 10_000  # of a producer whose candidates are listed, valid or not,
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sketch(Decided):
+class Sketch(Producer):
     """A schedule with free decisions."""
 
     state: State
@@ -115,7 +115,7 @@ class Space(CandidateSpace):
             state=d.state,
         )
 
-    def _has_any(self, number: int, sketch: Decided) -> bool:
+    def _has_any(self, number: int, sketch: Producer) -> bool:
         """Whether there are candidates, which is asked of listed ones only: those are few."""
         return not sketch.is_listed or len(self.listed(number, LISTED_ROWS)) > 0
 

@@ -19,7 +19,7 @@ from tilewright.nest.nodes import Program
 from tilewright.schedule.producers import Instance, instance_of, matched, takes
 from tilewright.schedule.templates import Template, templates_of
 from tilewright.schedule.templates.template import Row
-from tilewright.space.candidate_space import CandidateSpace, Decided
+from tilewright.space.candidate_space import CandidateSpace, Producer
 from tilewright.space.decisions import Rows, variables
 from tilewright.target import Target
 
@@ -28,7 +28,7 @@ BY_TEMPLATE = "template"
 
 
 @dataclass(frozen=True, kw_only=True)
-class DecidedTemplate(Decided):
+class TemplateProducer(Producer):
     """A template, of whose numbers some are decisions."""
 
     instance: Instance
@@ -54,7 +54,7 @@ class DecidedTemplate(Decided):
 
 def placed(
     space: CandidateSpace, dag: ComputeDAG, templates: Iterable[Template]
-) -> Iterator[DecidedTemplate]:
+) -> Iterator[TemplateProducer]:
     """Those of some templates that compute a DAG as producers of a space, one for every value of a
     template's structural parameters.
     """
@@ -76,7 +76,7 @@ def placed(
             given: list[Extent] = [
                 fixed[n] if n in fixed else next(chosen) for n in template.options
             ]
-            yield DecidedTemplate(
+            yield TemplateProducer(
                 target=space.target,
                 rules=(BY_TEMPLATE,),
                 variant=(template.name, *(f"{name} {value}" for name, value in fixed.items())),

@@ -23,7 +23,7 @@ from tilewright.expr.reference import compute_of
 from tilewright.schedule.producers import takes
 from tilewright.schedule.templates import templates_of
 from tilewright.search.reuse.family import Operator
-from tilewright.space.candidate_space import Decided
+from tilewright.space.candidate_space import Producer
 from tilewright.space.decisions import Decision, TileFactors
 from tilewright.space.derivation import Rule, derive
 from tilewright.space.rules import rules_of
@@ -68,11 +68,11 @@ class Named:
         longest = sorted(self._roles, key=lambda name: (-len(name), name))
         self._tensor = re.compile(rf"(?<!\w)({'|'.join(map(re.escape, longest))})(?!\w)")
 
-    def places(self, sketch: Decided) -> set[str]:
+    def places(self, sketch: Producer) -> set[str]:
         """Where a sketch has its stages computed: `conv_pad: at conv` becomes `m<0: at m`."""
         return {self._place(text, sketch) for text in sketch.variant}
 
-    def decision(self, decision: Decision, sketch: Decided) -> str:
+    def decision(self, decision: Decision, sketch: Producer) -> str:
         """A decision's name: `conv.rc` becomes `m.#6`, `conv.fetch.x.conv` `m.fetch.m<0.m`."""
         axes = self._axes(decision.stage)
         what, *rest = decision.name.removeprefix(f"{decision.stage}.").split(".")
@@ -80,14 +80,14 @@ class Named:
         stage = self._stage(decision.stage, sketch) if what in OF_STORED else None
         return ".".join([stage or self._renamed(decision.stage), *filter(None, words)])
 
-    def _place(self, text: str, sketch: Decided) -> str:
+    def _place(self, text: str, sketch: Producer) -> str:
         stage, _, what = text.partition(": ")
         *words, last = what.split(" ")
         at = words == ["at"]
         last = self._stage(last, sketch) if at else self._axes(stage).get(last, last)
         return f"{self._stage(stage, sketch)}: {' '.join([*words, last])}"
 
-    def _stage(self, name: str, sketch: Decided) -> str:
+    def _stage(self, name: str, sketch: Producer) -> str:
         """A stage's role: where the major one has a write cache, what copies that is to it what the
         last stage is to others.
         """

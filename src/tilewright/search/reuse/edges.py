@@ -24,7 +24,7 @@ from tilewright.search.reuse.rounds import expected_programs
 from tilewright.search.reuse.strategy import LENGTH
 from tilewright.search.strategies.table import RANKED, WHOLE
 from tilewright.search.tasks import TuningTask
-from tilewright.space.candidate_space import Decided
+from tilewright.space.candidate_space import Producer
 from tilewright.space.derivation import Rule
 from tilewright.space.space import Space
 from tilewright.target import Target
@@ -118,5 +118,5 @@ class Edges:
         return self._spaces[task.hash]
 
 
-def _size(sketch: Decided) -> float:
+def _size(sketch: Producer) -> float:
     return sum(log2(len(decision.table)) for decision in sketch.decisions)

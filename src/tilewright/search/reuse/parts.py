@@ -27,7 +27,7 @@ from tilewright.records.machine import Machine
 from tilewright.records.reader import Reader
 from tilewright.records.rows import DEFAULT, Trial, best_first
 from tilewright.search.tasks import TuningTask, task_hash
-from tilewright.space.candidate_space import Decided
+from tilewright.space.candidate_space import Producer
 from tilewright.space.decisions import Decision
 from tilewright.space.space import Space
 from tilewright.target import Target
@@ -42,7 +42,7 @@ class _Part:
     name: str
     space: Space
     seconds: float
-    sketch: Decided
+    sketch: Producer
     decisions: Mapping[str, Value]
     places: frozenset[str]
     untuned: Trial | None

@@ -37,7 +37,7 @@ from tilewright.search.reuse.shape_costs import (
     shared_requests,
     unrolled,
 )
-from tilewright.space.candidate_space import Decided
+from tilewright.space.candidate_space import Producer
 from tilewright.space.decisions import Choice, Decision, TileFactors, divisors
 from tilewright.space.derivation import dag_node
 from tilewright.space.space import Space
@@ -339,7 +339,7 @@ def _levels(space: Space, sketch: int, stage: str, row: Ints) -> Levels:
     return CPU_INNER_LEVELS if INNER in level else CPU_LEVELS
 
 
-def _reductions(sketch: Decided, node: str) -> tuple[str, ...]:
+def _reductions(sketch: Producer, node: str) -> tuple[str, ...]:
     """What the names of its tiled reductions begin with: `conv.rh.q` is a part of `conv.rh`."""
     stages = [stage for name, stage in sketch.stages.items() if dag_node(name) == node]
     names = {a.name for stage in stages for a in stage.compute.reduce_axes}

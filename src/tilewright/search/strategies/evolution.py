@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilewright.cost.candidates import Ints, Population, concatenate
-from tilewright.space.candidate_space import CandidateSpace, Decided
+from tilewright.space.candidate_space import CandidateSpace, Producer
 from tilewright.space.decisions import Decision
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -30,6 +30,7 @@ Score: TypeAlias = Callable[[Population], Floats]
 
 # How candidates arise, besides by the mutations of their decisions.
 SAMPLE, PARENT, CROSSOVER, SKETCH, CHOICE = "sample", "parent", "crossover", "sketch", "choice"
+TEMPLATE = "template"  # a row of a template, or one that a vendor's template offers
 TILE = "tile"  # the mutation that stands in for one that nothing of a sketch has
 
 
@@ -194,12 +195,12 @@ def named(name: str, n: int) -> Names:
     return np.full(n, name, object)
 
 
-def having(sketch: Decided, mutation: str) -> list[Decision]:
+def having(sketch: Producer, mutation: str) -> list[Decision]:
     """A sketch's decisions that have a mutation."""
     return [d for d in sketch.decisions if mutation in d.mutations]
 
 
-def choices(sketch: Decided) -> list[Decision]:
+def choices(sketch: Producer) -> list[Decision]:
     """A sketch's decisions among options, those of few options first."""
     return sorted((d for d in sketch.decisions if d.is_choice), key=lambda d: len(d.table))
 

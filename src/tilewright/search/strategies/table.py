@@ -21,18 +21,20 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from tilewright.contract import arguments
-from tilewright.cost.candidates import Ints, Population
+from tilewright.cost.candidates import Ints, Population, concatenate
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.search.model.cost_model import CostModel
 from tilewright.search.strategies.beam import BeamStrategy
 from tilewright.search.strategies.evolution import (
     CHOICE,
+    TEMPLATE,
     Evolution,
     EvolutionSettings,
     Floats,
     Scored,
     changed_choices,
     choices,
+    named,
 )
 from tilewright.search.strategies.memory import (
     Candidate,
@@ -42,8 +44,7 @@ from tilewright.search.strategies.memory import (
     unscored,
 )
 from tilewright.search.strategies.profiler import PROFILE, PROGRAMS, profile_of
-from tilewright.search.strategies.template_rows import rows_of_templates
-from tilewright.space.space import Space
+from tilewright.space.space import LISTED_ROWS, Space
 
 log = logging.getLogger(__name__)
 
@@ -98,6 +99,19 @@ def drawn(memory: ProposalMemory, rng: np.random.Generator, n: int) -> list[Cand
 
 Source: TypeAlias = tuple[Callable[[], Scored], float]
 """A list of programs, which is made when it is first asked for, and its share of a batch."""
+
+
+def rows_of_templates(space: Space, extractor: FeatureExtractor) -> Scored:
+    """All rows of templates, the most promising first; scores are estimated throughputs relative to
+    the first one's. There are at most a few hundred, so no model chooses among them: measuring all
+    takes less time than learning which are good (Hidet, section 4.3).
+    """
+    numbers = [k for k, sketch in enumerate(space.sketches) if sketch.is_listed]
+    every = concatenate([space.nobody, *(space.listed(k, LISTED_ROWS) for k in numbers)])
+    latency = extractor.latency(every) if len(every) else np.zeros(0)
+    order = np.argsort(latency, kind="stable")
+    score = latency.min(initial=np.inf) / latency[order]
+    return Scored(every[order], score, named(TEMPLATE, len(order)))
 
 
 def by_template(space: Space, extractor: FeatureExtractor, share: float = 0.3) -> Source:
