@@ -5,9 +5,9 @@
 Each network is tuned by its profile (`tune(strategy="profile")`), all in one database, for they
 have most tasks in common; then it takes turns with RepVGG-A0 with ReLU, and with itself untuned,
 each in a process of its own, batch 1. Speeds are images a second; `relative` is that to RepVGG-A0
-in the same turns, beside what the paper's speeds come to (T4, FP16, batch 32). Accuracies need training and are
-the paper's alone. Everything is kept in --folder and the JSON file: run it again until nothing is
-left.
+in the same turns, beside what the paper's speeds come to (T4, FP16, batch 32). Accuracies need
+training and are the paper's alone. Everything is kept in --folder and the JSON file: run it again
+until nothing is left.
 """
 
 from __future__ import annotations

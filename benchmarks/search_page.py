@@ -150,7 +150,8 @@ def profiler(found: Content) -> str:
         "`python -m benchmarks.profiler`: at most 24 programs a task by guidelines, all measured "
         "and nothing trained (`tune --strategy profile`, Bolt's section 3.2.2), against ten "
         "minutes of search for ResNet-50, for others by their number of tasks. Seconds of tuning "
-        f"are wall time; networks take turns in processes of their own. {origin(found['provenance'])}\n\n"
+        "are wall time; networks take turns in processes of their own. "
+        f"{origin(found['provenance'])}\n\n"
         f"{verdict}{table(PROFILER_HEAD, profiler_rows(found))}"
     )
 

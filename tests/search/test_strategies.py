@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from math import ceil
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tilewright.contract import arguments
 from tilewright.cost.candidates import Population
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.expr import operators as ops
@@ -25,14 +27,22 @@ from tilewright.search.reuse.family import Operator
 from tilewright.search.reuse.strategy import RANKED, Relative, ReuseStrategy
 from tilewright.search.strategies.evolution import TEMPLATE as ROW
 from tilewright.search.strategies.evolution import EvolutionSettings, Scored, named
-from tilewright.search.strategies.memory import Candidate, as_population
+from tilewright.search.strategies.memory import (
+    Candidate,
+    Listed,
+    ProposalMemory,
+    as_population,
+    unscored,
+)
 from tilewright.search.strategies.profiler import PROFILE, profile_of
 from tilewright.search.strategies.table import (
     STRATEGIES,
     EvolutionStrategy,
+    RandomStrategy,
     Strategy,
     by_template,
     in_turns,
+    way_of,
 )
 from tilewright.search.tasks import TaskSearch, TuningTask
 from tilewright.space.decisions import Decision
@@ -379,3 +389,28 @@ def test_task_search_counts_and_remembers_the_best(target: Target) -> None:
             break
         search.tell(batch, [4.0] * len(batch))
     assert search.exhausted and search.best_s == 1.0
+
+
+def test_lists_with_one_memory_propose_nothing_twice(target: Target) -> None:
+    """What one has proposed, or was told, the other passes over."""
+    space, rng = small(target), np.random.default_rng(0)
+    memory, every = ProposalMemory(space), unscored(space.enumerate(10_000))
+    first, other = Listed(memory, lambda: every), Listed(memory, lambda: every, most=8)
+    told(first, [known := strategy("exhaustive", space).ask(rng, 3)[2]])
+    genes = [c.gene for c in first.ask(rng, 4)]
+    assert known.gene not in genes and other.left == 3
+    assert [c.gene for c in other.ask(rng, 16)] == [
+        c.gene for c in strategy("exhaustive", space).ask(rng, 8)[5:]
+    ]
+    assert other.ask(rng, 16) == [] and other.left == 0
+
+
+def test_a_way_is_named_made_or_given() -> None:
+    mine = replace(STRATEGIES["evolution"], scheduler="round-robin")
+    assert [way_of(w) for w in ("profile", mine)] == [STRATEGIES["profile"], mine]
+    assert (way_of(RandomStrategy).name, way_of(RandomStrategy).make) == (
+        "RandomStrategy",
+        RandomStrategy,
+    )
+    assert tuple(STRATEGIES) == arguments.STRATEGIES
+    assert {n for n, w in STRATEGIES.items() if w.reuse or w.short} == set(arguments.PLANNED)

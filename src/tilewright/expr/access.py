@@ -81,7 +81,7 @@ class Access:
     def is_injective(self) -> bool:
         """Whether different values of the axes it depends on always read different elements.
 
-        Producer dimension by dimension: an index whose coefficients form a mixed radix over the
+        Decided dimension by dimension: an index whose coefficients form a mixed radix over the
         axes not yet known determines them. False where that does not settle it.
         """
         known = {n for n, e in self.extents.items() if e == 1}

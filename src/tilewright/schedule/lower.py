@@ -59,8 +59,7 @@ from tilewright.schedule.bounds import Bounds, infer_bounds, loop_ranges, loop_v
 from tilewright.schedule.forms import FORMS, Place
 from tilewright.schedule.layout import Layout
 from tilewright.schedule.stage_steps import neutral
-from tilewright.schedule.state import InForm, Mapped, SplitRelation, Stage, State
-from tilewright.schedule.step import extent_int
+from tilewright.schedule.state import InForm, Mapped, SplitRelation, Stage, State, extent_int
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,7 @@ from tilewright.expr.nodes import Tensor
 from tilewright.expr.rewrites.online_softmax import SoftmaxProduct, find, rewrite
 from tilewright.expr.tensors import Compute
 from tilewright.ground.errors import ScheduleError
-from tilewright.schedule.state import Stage, State, new_stage
-from tilewright.schedule.step import Step
+from tilewright.schedule.state import Stage, State, Step, new_stage
 
 
 @dataclass(frozen=True, slots=True)

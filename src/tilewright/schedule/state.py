@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import ClassVar, TypeAlias
 
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Axis, Extent, Tensor, reads
@@ -24,9 +24,6 @@ from tilewright.expr.rewrites.winograd import LinearMap
 from tilewright.expr.tensors import Compute
 from tilewright.ground.errors import ScheduleError
 from tilewright.nest.nodes import Kind, Scope
-
-if TYPE_CHECKING:
-    from tilewright.schedule.steps import Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +164,29 @@ def new_stage(tensor: Tensor) -> Stage:
     stage = Stage(tensor, [])
     stage.groups = [[axis.name] for axis in stage.axes]
     return stage
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Base of all steps, frozen values with a JSON form (`trace`). Extents may be ints or
+    expressions over decision variables. `suits_forms`: it may be applied to a stage that has a
+    form.
+    """
+
+    name: ClassVar[str]
+    suits_forms: ClassVar[bool] = False
+
+    def apply(self, state: State) -> None:
+        """Rewrite `state`; raises ScheduleError when the step is illegal there."""
+        raise ScheduleError(f"{type(self).__name__} cannot be applied")
+
+
+def extent_int(e: Extent) -> int:
+    """The int behind an extent; ScheduleError where a decision is unbound."""
+    value = getattr(e, "value", e)
+    if not isinstance(value, int):
+        raise ScheduleError(f"the extent {e} still depends on decisions")
+    return value
 
 
 class State:

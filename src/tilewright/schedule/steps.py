@@ -50,7 +50,7 @@ from tilewright.schedule.stage_steps import (
     RFactor,
     SkipZeros,
 )
-from tilewright.schedule.step import Step, extent_int
+from tilewright.schedule.state import Step, extent_int
 from tilewright.schedule.winograd_step import Winograd
 
 __all__ = [

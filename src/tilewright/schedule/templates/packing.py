@@ -11,7 +11,7 @@ from tilewright.expr.index.extents import ceildiv
 from tilewright.expr.nodes import Const, Extent, Read, Tensor, Var, reads
 from tilewright.expr.tensors import is_constant
 from tilewright.schedule.layout import Layout
-from tilewright.schedule.step import extent_int
+from tilewright.schedule.state import extent_int
 from tilewright.schedule.templates.anchor import Anchor
 
 

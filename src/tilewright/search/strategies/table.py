@@ -339,9 +339,9 @@ STRATEGIES: dict[str, Way] = {
     for way in (
         Way("evolution", _evolution),
         Way("templates", _templates, asks=True),
-        Way(PROFILE, _profile, short=True),
         Way("reuse", _evolution, reuse=RANKED),
         Way("reuse-all", _evolution, reuse=WHOLE),
+        Way(PROFILE, _profile, short=True),
         Way("random", lambda space, extractor, model: RandomStrategy(space)),
         Way("beam", _beam),
         Way("exhaustive", _exhaustive),
