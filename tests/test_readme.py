@@ -1,4 +1,4 @@
-"""Every snippet of the README runs, in its order, on a small model under the demo's names.
+"""Every snippet of README and guide runs, in order, on a small model under the demo's names.
 
 Budgets are made smaller as SMALLER says; NOT_RUN installs or takes hours, and is tested elsewhere.
 """
@@ -25,7 +25,10 @@ from tilewright.front.machine import as_target
 from tilewright.ground.log import log
 
 ROOT = Path(__file__).parent.parent
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+README, GUIDE = (
+    (ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/guide.md")
+)
+PAGES = README + GUIDE
 SMALLER = {
     "--minutes 10": "--trials 4",
     "minutes=10, patience=500": "trials=8, patience=4",
@@ -52,7 +55,7 @@ int main(void) {
 
 def snippets(language: str) -> list[str]:
     """The fenced blocks of a language."""
-    return re.findall(rf"^```{language}\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
+    return re.findall(rf"^```{language}\n(.*?)^```", PAGES, re.DOTALL | re.MULTILINE)
 
 
 def smaller(text: str) -> str:
@@ -62,9 +65,9 @@ def smaller(text: str) -> str:
 
 
 def commands() -> list[str]:
-    """The command lines, without comments."""
+    """The command lines, each once, without comments."""
     lines = "".join(snippets("sh")).splitlines()
-    return [line.partition(" #")[0].strip() for line in lines if line.strip()]
+    return list(dict.fromkeys(line.partition(" #")[0].strip() for line in lines if line.strip()))
 
 
 def save_images(file: Path, batch: int | str) -> None:
@@ -108,12 +111,12 @@ def here(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_every_snippet_is_known_here() -> None:
-    languages = set(re.findall(r"^```(\w+)$", README, re.MULTILINE))
+    languages = set(re.findall(r"^```(\w+)$", PAGES, re.MULTILINE))
     assert languages == {"sh", "python", "c"}
     for line in commands():
         assert line.startswith(("tilewright ", *NOT_RUN, *FOR_C)), line
     for long in SMALLER:
-        assert long in README, f"{long!r} is not in the README any more"
+        assert long in PAGES, f"{long!r} is on neither page any more"
 
 
 @pytest.mark.cpu
