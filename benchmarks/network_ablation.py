@@ -53,12 +53,13 @@ from tilewright.records.database import Database
 from tilewright.records.rows import DEFAULT, Trial
 from tilewright.search.objectives import GeomeanSpeedup
 from tilewright.search.strategies.table import STRATEGIES
+from tilewright.search.task_scheduler import RoundRobin
 from tilewright.search.tasks import TuningTask
 
 FULL = Variant("full")
 SEARCHES = (
     FULL,
-    Variant("no task scheduler", scheduler="round-robin"),
+    Variant("no task scheduler", scheduler=RoundRobin),
     Variant("limited space", rules=TEMPLATE_RULES),
     Variant("no fine-tuning", strategy="random"),
 )

@@ -44,6 +44,7 @@ from tilewright.search.strategies.table import (
     in_turns,
     way_of,
 )
+from tilewright.search.task_scheduler import RoundRobin
 from tilewright.search.tasks import TaskSearch, TuningTask
 from tilewright.space.decisions import Decision
 from tilewright.space.derivation import Rule
@@ -406,7 +407,7 @@ def test_lists_with_one_memory_propose_nothing_twice(target: Target) -> None:
 
 
 def test_a_way_is_named_made_or_given() -> None:
-    mine = replace(STRATEGIES["evolution"], scheduler="round-robin")
+    mine = replace(STRATEGIES["evolution"], scheduler=RoundRobin)
     assert [way_of(w) for w in ("profile", mine)] == [STRATEGIES["profile"], mine]
     assert (way_of(RandomStrategy).name, way_of(RandomStrategy).make) == (
         "RandomStrategy",

@@ -39,7 +39,7 @@ from tilewright.search.reuse.plan import COSTS, Plan, make_plan
 from tilewright.search.reuse.run import Planned, known_tasks
 from tilewright.search.strategies.profile_plan import ProfilePlan, plan_profile
 from tilewright.search.strategies.table import STRATEGIES, WHOLE, Maker, Way, way_of
-from tilewright.search.task_scheduler import SCHEDULERS, TaskScheduler
+from tilewright.search.task_scheduler import TaskScheduler
 from tilewright.search.tasks import TaskSearch, TuningTask, infos_of
 from tilewright.search.tuner import Tuner
 from tilewright.space.derivation import Rule, check_rules
@@ -186,7 +186,7 @@ def tune(
         Database.open(db) as database,
         contextlib.closing(TaskMeasurer(chosen, runner, options, budget_s)) as measurer,
     ):
-        schedulers: SchedulerMaker = SCHEDULERS[way.scheduler]
+        schedulers: SchedulerMaker = way.scheduler
         planned = None
         if way.reuse is not None:
             planned = Planned.begin(

@@ -1,6 +1,6 @@
 """Producers side by side: their decisions in one integer matrix, whose rows are candidates.
 
-    space = CandidateSpace(target, [producer, ...])
+    space.sketches                                the producers that have a nest, by number
     population = space.sample(rng, 2048)          rows [n, columns], number of the producer [n]
     space.valid(population)                       bool [n]
 
@@ -15,6 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -39,6 +40,9 @@ class Producer(ABC):
     `rules` are what made it, and `variant` what is otherwise in each that they made.
     """
 
+    is_listed: ClassVar[bool] = False
+    """Whether its candidates are so few that all of them may be tried, one after the other."""
+
     target: Target
     rules: tuple[str, ...]
     variant: tuple[str, ...]
@@ -60,11 +64,6 @@ class Producer(ABC):
     @abstractmethod
     def producer(self) -> str:
         """What a gene says of it: JSON text."""
-
-    @property
-    def is_listed(self) -> bool:
-        """Whether its candidates are so few that all of them may be tried, one after the other."""
-        return False
 
     @property
     def stages(self) -> Mapping[str, Stage]:

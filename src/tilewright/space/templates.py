@@ -31,11 +31,8 @@ BY_TEMPLATE = "template"
 class TemplateProducer(Producer):
     """A template, of whose numbers some are decisions."""
 
+    is_listed = True
     instance: Instance
-
-    @property
-    def is_listed(self) -> bool:
-        return True
 
     @property
     def serves_unmeasured(self) -> bool:

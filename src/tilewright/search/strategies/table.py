@@ -44,6 +44,7 @@ from tilewright.search.strategies.memory import (
     unscored,
 )
 from tilewright.search.strategies.profiler import PROFILE, PROGRAMS, profile_of
+from tilewright.search.task_scheduler import TaskScheduler
 from tilewright.space.space import LISTED_ROWS, Space
 
 log = logging.getLogger(__name__)
@@ -320,15 +321,15 @@ RANKED, WHOLE = "ranked", "all"
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How a run searches: `make` gives what proposes a task's programs, `scheduler` names what
-    allots trials to tasks. One that `asks` has templates that are there when asked for only. A
-    `short` one has lists, measured to their end without a cost model. With a mode of `reuse` a plan
-    of who reuses whose programs proposes them, too.
+    """How a run searches: `make` gives what proposes a task's programs, the `scheduler` allots
+    trials to tasks. One that `asks` has templates that are there when asked for only. A `short` one
+    has lists, measured to their end without a cost model. With a mode of `reuse` a plan of who
+    reuses whose programs proposes them, too.
     """
 
     name: str
     make: Maker
-    scheduler: str = "gradient"
+    scheduler: type[TaskScheduler] = TaskScheduler
     asks: bool = False
     short: bool = False
     reuse: str | None = None
