@@ -99,9 +99,13 @@ class Listed:
         return self.make()
 
     @property
+    def _rest(self) -> Scored:
+        return self.programs[self._next : self.most]
+
+    @property
     def left(self) -> int:
         """How many are still to be proposed."""
-        rest = self.programs[slice(self._next, self.most)].population
+        rest = self._rest.population
         genes = {self.memory.space.gene(*one) for one in zip(rest.sketch, rest.rows, strict=True)}
         return len(genes - self.memory.genes)
 
@@ -109,7 +113,7 @@ class Listed:
         """The next of them."""
         batch: list[Candidate] = []
         while len(batch) < n:
-            part = self.programs[slice(self._next, self.most)][slice(0, n - len(batch))]
+            part = self._rest[: n - len(batch)]
             if not len(part.score):
                 break
             self._next += len(part.score)
