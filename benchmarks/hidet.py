@@ -188,7 +188,7 @@ class Bench:
         return {"ways": ways, "seconds": seconds}
 
     def _own_ways(self) -> dict[str, dict[str, Any]]:
-        return {"search": {"trials": self.options.trials}, "profile": {"profile": True}}
+        return {"search": {"trials": self.options.trials}, "profile": {"strategy": "profile"}}
 
     def distribution(self, name: str) -> Row:
         """Figure 18: the latencies of all programs of either space that ran, and how many did
