@@ -15,12 +15,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilewright.schedule.steps import ComputeInline
-from tilewright.space.decisions import TileFactors
+from tilewright.space.decisions import TILE, R, S, TileFactors
 from tilewright.space.derivation import Derivation, Rule, Verdict, previous
 from tilewright.space.predicates import has_data_reuse, is_inlinable, vector_axis
-from tilewright.space.rules.tiling import Structure, multi_level_tile
+from tilewright.space.rules.tiling import multi_level_tile
 
-STRUCTURE = Structure("SRS", innermost=16)
+STRUCTURE = (S, R, replace(TILE, most=16))
 
 
 def _can_inline(d: Derivation) -> Verdict:

@@ -17,7 +17,7 @@ from tilewright.front.inspection import find_program
 from tilewright.records.database import Database
 from tilewright.space.derivation import Derivation, Rule, Verdict
 from tilewright.space.predicates import vector_axis
-from tilewright.space.rules.tiling import Structure, multi_level_tile
+from tilewright.space.rules.tiling import multi_level_tile, structure_of
 
 HINT = "example.levels"
 N = 256
@@ -32,7 +32,7 @@ def wants_levels(d: Derivation) -> Verdict:
 def tile_by_levels(d: Derivation) -> list[Derivation]:
     """Tile the stage as the hint says, then go on with the stage before it."""
     levels = d.working.compute.hint(HINT)
-    multi_level_tile(d, Structure(levels), vector_axis(d.state, d.working, d.target))
+    multi_level_tile(d, structure_of(levels), vector_axis(d.state, d.working, d.target))
     d.variant = (*d.variant, f"{d.working.name} in levels {levels}")
     return [d.advance()]
 

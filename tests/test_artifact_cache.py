@@ -9,7 +9,7 @@ import pytest
 
 from cli_models import cli
 from tilewright.contract.artifact import Artifact
-from tilewright.contract.cache import ArtifactCache, Usage
+from tilewright.contract.cache import ArtifactCache, CacheUsage
 
 ARTIFACT = Artifact("f", "cpu", b"code" * 100, (), (), (), (), 0)
 KEYS = [f"{i:02x}" + "0" * 62 for i in range(4)]
@@ -53,7 +53,7 @@ def test_a_cut_artifact_is_thrown_away(cache: ArtifactCache) -> None:
 def test_what_was_used_longest_ago_goes_first(cache: ArtifactCache) -> None:
     total = cache.usage().bytes
     assert cache.get(KEYS[0]) is not None  # used now
-    assert cache.trim(total // 2) == Usage(2, total // 2)
+    assert cache.trim(total // 2) == CacheUsage(2, total // 2)
     assert [key for key in KEYS if cache.get(key) is not None] == [KEYS[0], KEYS[3]]
     assert ArtifactCache(cache.folder, limit=0).trim().files == 2
 
@@ -133,4 +133,4 @@ def test_a_folder_that_cannot_be_costs_only_the_caching(tmp_path: Path, folder: 
     cache = ArtifactCache(tmp_path / folder)
     cache.put(KEYS[0], ARTIFACT.to_bytes())
     assert cache.get(KEYS[0]) is None
-    assert (cache.usage(), cache.trim()) == (Usage(0, 0), Usage(0, 0))
+    assert (cache.usage(), cache.trim()) == (CacheUsage(0, 0), CacheUsage(0, 0))

@@ -17,7 +17,7 @@ from tilewright.front.inspection import plan_of
 from tilewright.front.kernels import notes_of
 from tilewright.ground.log import log
 from tilewright.records.database import Database
-from tilewright.records.matching import Match
+from tilewright.records.matching import RecordMatch
 from tilewright.search.tasks import TuningTask
 
 
@@ -38,7 +38,7 @@ def tasks(n: int) -> list[TuningTask]:
     ],
 )
 def test_equal_notes_are_one(found: Sequence[str], told: list[str]) -> None:
-    assert notes_of(tasks(3), [Match(None, False, note) for note in found]) == told
+    assert notes_of(tasks(3), [RecordMatch(None, False, note) for note in found]) == told
 
 
 @pytest.mark.cpu

@@ -11,7 +11,7 @@ from benchmarks.cutlass_offline import main, programs
 from benchmarks.cutlass_page import cutlass_offline as section
 
 from benchmarks import cutlass_offline
-from tilewright.build.native import Compiled
+from tilewright.build.native import NativeBuild
 from tilewright.contract.artifact import CodeReport
 from tilewright.cutlass import Program
 from tilewright.ground.errors import BuildError
@@ -24,12 +24,12 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """
     names: list[str] = []
 
-    def prebuild(unit: Sequence[Program], architecture: str) -> list[Compiled]:
+    def prebuild(unit: Sequence[Program], architecture: str) -> list[NativeBuild]:
         mine = [program.calls[-1].kernel for program in unit]
         if any(name.endswith("7") for name in mine):
             raise BuildError(f"NVRTC rejects the kernel for {architecture}: error: seven")
         names.extend(mine)
-        return [Compiled(tuple(CodeReport(100, 0, 1024) for _ in unit), 1.0 * len(unit))]
+        return [NativeBuild(tuple(CodeReport(100, 0, 1024) for _ in unit), 1.0 * len(unit))]
 
     monkeypatch.setattr(cutlass_offline, "prebuild", prebuild)
     return names

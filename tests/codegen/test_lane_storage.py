@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from kernel_runs import run
 
-from tilewright.codegen.passes import PASSES
+from tilewright.codegen.passes import cpu_passes
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import select
@@ -174,8 +174,8 @@ def test_passes_keep_what_lanes_hold(name: str, target: str) -> None:
     program = program_of(hand)
     arrays = arrays_of(program)
     body = program.body
-    for label, step in PASSES:
-        body = step(body, TARGETS[target])
+    for label, step in cpu_passes(TARGETS[target]):
+        body = step(body)
         changed = Program("p", program.inputs, (), (), program.outputs, body)
         verify(changed)
         for key, value in hand.dag.evaluate(arrays).items():
@@ -183,9 +183,9 @@ def test_passes_keep_what_lanes_hold(name: str, target: str) -> None:
 
 
 def test_storage_in_a_vector_loop_gets_a_dimension_for_the_lanes() -> None:
-    _, grow = PASSES[0]
+    _, grow = cpu_passes(TARGETS["haswell"])[0]
     program = program_of(SCHEDULES["a vector within"])
     before = [n for n in walk(program.body) if isinstance(n, Alloc)]
-    after = [n for n in walk(grow(program.body, TARGETS["haswell"])) if isinstance(n, Alloc)]
+    after = [n for n in walk(grow(program.body)) if isinstance(n, Alloc)]
     assert [n.tensor.shape for n in before] == [(1, 1)]
     assert [n.tensor.shape for n in after] == [(1, 1, 10)]

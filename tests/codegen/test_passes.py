@@ -11,7 +11,7 @@ from kernel_nests import Conv, P, S, U, V, conv2d, gemm, nest, tile, under
 from kernel_runs import HOST, random_arrays
 
 from tilewright.codegen.linear import Linear, Linearizer
-from tilewright.codegen.passes import PASSES, prepared
+from tilewright.codegen.passes import cpu_passes, prepared
 from tilewright.codegen.passes.copies import accumulator_copies
 from tilewright.codegen.passes.guards import hoisted_guards
 from tilewright.codegen.passes.join import joined
@@ -54,8 +54,8 @@ def test_every_pass_keeps_results(name: str) -> None:
     arrays = random_arrays(program)
     expected = interpret(program, arrays, arrays)
     body = program.body
-    for label, run in PASSES:
-        body = run(body, HOST)
+    for label, run in cpu_passes(HOST):
+        body = run(body)
         changed = replace(program, body=body)
         verify(changed)
         got = interpret(changed, arrays, arrays)

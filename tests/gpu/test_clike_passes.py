@@ -10,9 +10,9 @@ from gpu_cases import CASES
 
 from tilewright.codegen.clike import emit
 from tilewright.codegen.clike.cuda import Cuda
-from tilewright.codegen.clike.loop_order import running_first
-from tilewright.codegen.clike.padding import without_padding_guards
-from tilewright.codegen.clike.passes import PASSES
+from tilewright.codegen.passes import GPU_PASSES, passed
+from tilewright.codegen.passes.loop_order import running_first
+from tilewright.codegen.passes.padding import without_padding_guards
 from tilewright.codegen.passes.simplify import simplified
 from tilewright.expr.dtypes import FLOAT32, dtype
 from tilewright.expr.nodes import Const, Read, Tensor, Var, as_expr
@@ -81,7 +81,7 @@ def test_all_accesses_stay_inside_without_guards(name: str) -> None:
     """Interval arithmetic of the verifier agrees; what they compute, the devices' tests check."""
     for program in candidates(name, 2, 6):
         body = simplified(program.body)
-        changed = without_padding_guards(program, body)
+        changed = without_padding_guards(body)
         assert guards(changed) <= guards(body)
         verify(replace(program, body=changed))
 
@@ -89,9 +89,8 @@ def test_all_accesses_stay_inside_without_guards(name: str) -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_nests_stay_valid_until_threads_are_merged(name: str) -> None:
     program = CASES[name].lowered().program
-    merging = [name for name, _ in PASSES].index("virtual threads")
-    for _, run in PASSES[:merging]:
-        program = replace(program, body=run(program))
+    for step in GPU_PASSES[: [name for name, _ in GPU_PASSES].index("virtual threads")]:
+        program = passed(program, [step])
         verify(program)
 
 
@@ -152,7 +151,7 @@ def rows(operand: Tensor) -> tuple[Program, Node]:
 
 def test_only_what_leaves_the_thread_is_guarded() -> None:
     program, node = rows(Tensor("s", (28, 8), FLOAT32))
-    changed = without_padding_guards(program, node)
+    changed = without_padding_guards(node)
     assert guards(node) == 3 and guards(changed) == 1
     assert "if" in emit(program, Cuda()).ir
 
@@ -160,8 +159,8 @@ def test_only_what_leaves_the_thread_is_guarded() -> None:
 @pytest.mark.parametrize("operand", [IN, Tensor("s", (27, 8), FLOAT32)])
 def test_what_is_not_there_is_not_read(operand: Tensor) -> None:
     """27 rows only: the update keeps its condition."""
-    program, node = rows(operand)
-    assert guards(without_padding_guards(program, node)) == 2
+    _, node = rows(operand)
+    assert guards(without_padding_guards(node)) == 2
 
 
 def test_integers_of_nobody_are_no_divisors() -> None:
@@ -172,8 +171,7 @@ def test_integers_of_nobody_are_no_divisors() -> None:
     update = nest(If(row < 27, Store(whole, (row,), share, "sum")), (I, 4, U))
     node: Node = For(T, 7, Alloc(whole, (T * 4,), For(K, 8, update)), X)
     node = Alloc(counts, (as_expr(0), as_expr(0)), node, Scope.SHARED)
-    program = Program("p", (IN,), (), (), (OUT,), node)
-    assert without_padding_guards(program, node) == node
+    assert without_padding_guards(node) == node
 
 
 def test_elements_that_another_statement_writes_are_kept() -> None:
@@ -184,5 +182,4 @@ def test_elements_that_another_statement_writes_are_kept() -> None:
     body = nest(seq(first, second), (I, 4, U))
     node: Node = For(T, 7, Alloc(tile, (T * 4,), body), X)
     node = Alloc(shared, (as_expr(0), as_expr(0)), node, Scope.SHARED)
-    program = Program("p", (IN,), (), (), (OUT,), node)
-    assert without_padding_guards(program, node) == node
+    assert without_padding_guards(node) == node

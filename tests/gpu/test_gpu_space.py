@@ -96,7 +96,7 @@ def test_resources_are_those_of_the_lowered_program(target: GpuTarget) -> None:
     population = space.sample(np.random.default_rng(7), 128)
     assert len(population) > 64
     for sketch, at in space.groups(population):
-        names = [n for n in sketch.resources if n.endswith((".threads", ".shared"))]
+        names = [n for n in sketch.resources if n[1] in ("threads", "shared")]
         amounts = [as_expr(sketch.resources[n]) for n in names]
         columns = ColumnProgram(amounts, sketch.definitions).run(
             sketch.environment(population.rows[at])
@@ -104,7 +104,7 @@ def test_resources_are_those_of_the_lowered_program(target: GpuTarget) -> None:
         for i in range(4):
             row = population.rows[at[i]]
             program = space.concrete(int(population.sketch[at[i]]), row)
-            found: dict[str, int] = {}
+            found: dict[tuple[str, str], int] = {}
             for kernel in kernels(program.body):
                 threads = thread_counts(kernel).get(Kind.THREAD_X, 1)
                 allocs = [n for n in walk(kernel) if isinstance(n, Alloc)]
@@ -115,7 +115,7 @@ def test_resources_are_those_of_the_lowered_program(target: GpuTarget) -> None:
                 )
                 assert threads <= target.threads and shared <= target.most_shared_bytes
                 root = [n for n in walk(kernel) if isinstance(n, Store)][-1].tensor.name
-                found |= {f"{root}.threads": threads, f"{root}.shared": shared}
+                found |= {(root, "threads"): threads, (root, "shared"): shared}
             values = {
                 n: int(np.broadcast_to(columns[e], len(at))[i])
                 for n, e in zip(names, amounts, strict=True)
@@ -128,7 +128,7 @@ def test_shared_bytes_of_a_schedule_count_slots() -> None:
     case = CASES["chain"]
     state = State(case.dag()).replay(case.trace)
     amounts = resources(lower(state, "p").program, MALI)
-    assert amounts["y.shared"] == 2 * 48 * 4
+    assert amounts["y", "shared"] == 2 * 48 * 4
 
 
 @pytest.mark.parametrize(("target", "runs"), [(A100, True), (MALI, False), (T4, False)])
@@ -136,7 +136,7 @@ def test_a_block_has_what_its_launch_may_ask_for(target: GpuTarget, runs: bool) 
     """100 KB of shared memory are more than arrays of a CUDA kernel may have."""
     case = Case(lambda: gemm_relu(32, 32, 1600), tiled(k=(100, 8)))
     program = case.lowered().program
-    assert resources(program, target)["D.shared"] == 2 * 16 * 800 * 4
+    assert resources(program, target)["D", "shared"] == 2 * 16 * 800 * 4
     assert runs_on(program, target) == runs
 
 

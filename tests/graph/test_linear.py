@@ -8,7 +8,7 @@ from graph_reference import run_graph
 
 from tilewright.graph.builder import GraphBuilder
 from tilewright.graph.ir import Value
-from tilewright.graph.linear import Linear, linear
+from tilewright.graph.linear import ScaledElement, linear
 
 
 def walked(b: GraphBuilder, x: Value, rng: np.random.Generator) -> Value:
@@ -49,17 +49,17 @@ def test_linear_says_what_is_computed(seed: int) -> None:
 def test_the_steps_between_two_ends() -> None:
     root = (Value("x", (), "int64"), 0)
     for start, length, step in np.random.default_rng(0).integers(-9, 10, (200, 3)).tolist():
-        begin, end = (Linear(root, 2, n) for n in (start, start + length))
+        begin, end = (ScaledElement(root, 2, n) for n in (start, start + length))
         steps = begin.steps_to(end, step)
         assert steps == (len(range(start, start + length, step)) if step else None)
-        assert begin.steps_to(Linear(root, 3, start), step) is None
-        assert begin.steps_to(Linear(None, 0, start), step) is None
+        assert begin.steps_to(ScaledElement(root, 3, start), step) is None
+        assert begin.steps_to(ScaledElement(None, 0, start), step) is None
 
 
 def test_what_is_not_linear_is_a_root_of_its_own() -> None:
     b = GraphBuilder("g")
     x, y = b.input("x", (1,), "int64"), b.input("y", (1,), "int64")
     for value in (b.emit("multiply", x, x), b.emit("add", x, y), b.emit("absolute", x)):
-        assert linear(b, value, 0) == Linear((value, 0), 1, 0)
-    assert linear(b, b.emit("subtract", x, x), 0) == Linear(None, 0, 0)
+        assert linear(b, value, 0) == ScaledElement((value, 0), 1, 0)
+    assert linear(b, b.emit("subtract", x, x), 0) == ScaledElement(None, 0, 0)
     assert linear(b, b.emit("multiply", x, b.constant("c", np.array([0]))), 0).root is None

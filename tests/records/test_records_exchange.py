@@ -29,7 +29,7 @@ from sqlalchemy import delete
 
 from tilewright.contract.gene import Gene
 from tilewright.ground.errors import RecordsError
-from tilewright.records import Database, Imported, ModelRow, ModelTask, Trial, WorkloadRow
+from tilewright.records import Database, ImportedRecords, ModelRow, ModelTask, Trial, WorkloadRow
 from tilewright.records.tables import meta, metadata
 
 words = st.text(st.characters(codec="ascii", exclude_characters="\0"), min_size=1, max_size=5)
@@ -134,7 +134,7 @@ def test_round_trip(target: str, fill: Callable[[Database], None], compressed: b
         assert list(database.trials()) == stored
         assert sorted(lines(database, Path(folder))) == sorted(lines(source, Path(folder)))
         again = database.import_(file)
-        assert again == Imported(known_trials=len(stored))
+        assert again == ImportedRecords(known_trials=len(stored))
 
 
 def test_merging_keeps_what_is_there(db: Database, tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_merging_keeps_what_is_there(db: Database, tmp_path: Path) -> None:
         other.export(file)
     db.add_trials([trial(1)])
     counts = db.import_(file)
-    assert counts == Imported(workloads=1, models=1, trials=1, known_trials=1)
+    assert counts == ImportedRecords(workloads=1, models=1, trials=1, known_trials=1)
     assert list(db.trials()) == [trial(1), failure(2)]
     assert db.workload("w0") == WORKLOAD
 
@@ -169,7 +169,7 @@ def test_runs_and_ceilings_that_are_here_stay(db: Database, tmp_path: Path) -> N
     db.keep(LOAD)
     db.keep(FACTS)
     db.keep(CEILINGS)
-    assert db.import_(file) == Imported(runs=1)
+    assert db.import_(file) == ImportedRecords(runs=1)
     assert db.runs() == [replace(RUN, started_at=5.0), RUN]
     assert db.loads() == [replace(LOAD, started_at=5.0), LOAD]
     assert db.facts("run") == [FACTS]

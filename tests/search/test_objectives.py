@@ -5,7 +5,7 @@ import pytest
 
 from tilewright.ground.errors import InputError
 from tilewright.search.objectives import (
-    Custom,
+    CustomObjective,
     EarlyStopping,
     GeomeanSpeedup,
     Goal,
@@ -44,8 +44,8 @@ def test_models_share_tasks():
         (LatencyRequirement((0.07, 0.07)), 0.14),
         (GeomeanSpeedup((0.1, 0.03)), -1.0),
         (GeomeanSpeedup((0.2, 0.06)), -2.0),
-        (Custom(max), 0.06),
-        (Custom(lambda latencies: latencies[0] * latencies[1]), 0.003),
+        (CustomObjective(max), 0.06),
+        (CustomObjective(lambda latencies: latencies[0] * latencies[1]), 0.003),
         (EarlyStopping(), 0.11),
     ],
 )

@@ -220,7 +220,7 @@ def test_a_space_of_fewer_rules_has_no_counterpart_of_the_others(kind: str) -> N
     dag = CONVOLUTIONS["unpadded"]()
     rules = {"cpu": CPU_RULES, "gpu": GPU_RULES}[kind]
     there = named("padded", kind)
-    here = Named(Space(dag, TARGETS[kind], rules=rules[-1:]), Operator.of(dag))
+    here = Named(Space(dag, TARGETS[kind], rules[-1:], templates=()), Operator.of(dag))
     assert all(
         not Correspondence(there, k, here).sketches for k in range(len(there.space.sketches))
     )
@@ -315,4 +315,4 @@ def test_decisions_of_ones_own_are_free_or_one() -> None:
     at, taps = by_name["conv2d_pad.at"], by_name["conv2d.rh"]
     assert isinstance(at, Choice) and len(at.table) > 1 and (found[at] == 0).all()
     assert isinstance(taps, TileFactors)
-    assert taps.table[found[taps].argmin()].tolist() == [1] * (taps.levels - 1)
+    assert taps.table[found[taps].argmin()].tolist() == [1] * (len(taps.levels) - 1)

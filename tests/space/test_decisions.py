@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from math import prod
 
@@ -9,10 +10,12 @@ import numpy as np
 import pytest
 
 from tilewright.space.decisions import (
+    TILE,
     WASTE,
     Choice,
     Decision,
     Rows,
+    S,
     TileFactors,
     another,
     divisors,
@@ -22,14 +25,18 @@ from tilewright.space.decisions import (
     variables,
 )
 
+FOUR = (S, S, S, TILE)
+ONCE = replace(S, most=1)
+VECTOR = (S, S, S, replace(TILE, lanes=16))
 DECISIONS: dict[str, Decision] = {
-    "composite": TileFactors("c.i", "c", 48, 4, slack=3),
-    "power of two": TileFactors("c.i", "c", 512, 4, slack=32),
-    "prime": TileFactors("c.i", "c", 61, 4, slack=3),
-    "two levels": TileFactors("c.k", "c", 36, 2),
-    "vector": TileFactors("c.j", "c", 40, 4, slack=15, lanes=16),
-    "groups": TileFactors("c.j", "c", 96, 4, slack=15, lanes=16, within=32),
-    "tiny": TileFactors("c.i", "c", 2, 4),
+    "composite": TileFactors("c.i", "c", 48, FOUR, slack=3),
+    "power of two": TileFactors("c.i", "c", 512, FOUR, slack=32),
+    "prime": TileFactors("c.i", "c", 61, FOUR, slack=3),
+    "two levels": TileFactors("c.k", "c", 36, (S, TILE)),
+    "vector": TileFactors("c.j", "c", 40, VECTOR, slack=15),
+    "groups": TileFactors("c.j", "c", 96, VECTOR, slack=15, within=32),
+    "panels": TileFactors("c.j", "c", 40, (ONCE, ONCE, S, TILE), slack=2),
+    "tiny": TileFactors("c.i", "c", 2, FOUR),
     "steps": Choice("c.unroll", "c", "pragma", (0, 16, 64, 512), ordered=True),
     "places": Choice("c.at", "c", "location", (0, 1, 2)),
     "fixed": Choice("c.at", "c", "location", (1,)),
@@ -47,14 +54,15 @@ def brute_force(extent: int, levels: int, innermost: int) -> set[tuple[int, ...]
 
 @pytest.mark.parametrize(("extent", "levels"), [(48, 4), (36, 2), (7, 3), (60, 3)])
 def test_exact_tiles_are_all_factorisations(extent: int, levels: int) -> None:
-    table = TileFactors("t", "s", extent, levels).table
+    table = TileFactors("t", "s", extent, (*[S] * (levels - 1), TILE)).table
     assert {tuple(int(x) for x in row) for row in table} == brute_force(extent, levels, 64)
-    assert TileFactors("t", "s", extent, levels, innermost=4).table[:, -1].max() <= 4
+    few = (*[S] * (levels - 1), replace(TILE, most=4))
+    assert TileFactors("t", "s", extent, few).table[:, -1].max() <= 4
 
 
 @pytest.mark.parametrize("extent", [31, 61, 127, 100])
 def test_padded_tiles_cover_the_axis_within_the_waste(extent: int) -> None:
-    decision = TileFactors("t", "s", extent, 4, slack=slack(extent))
+    decision = TileFactors("t", "s", extent, FOUR, slack=slack(extent))
     inner = decision.table.prod(axis=1)
     covered = -(-extent // inner) * inner
     assert (covered >= extent).all() and (covered <= extent + extent // WASTE).all()
@@ -69,12 +77,12 @@ def test_padded_tiles_cover_the_axis_within_the_waste(extent: int) -> None:
 )
 def test_short_axes_may_run_over_by_one(extent: int, padded: set[int]) -> None:
     """From 7 on: one in five is too much of a waste."""
-    last = TileFactors("t", "s", extent, 3, slack=slack(extent, by_one=True)).table[:, -1]
+    last = TileFactors("t", "s", extent, FOUR[1:], slack=slack(extent, by_one=True)).table[:, -1]
     assert set(last.tolist()) == set(divisors(extent)) | padded
 
 
 def test_vector_tiles_fill_whole_vectors() -> None:
-    last = TileFactors("t", "s", 40, 4, slack=slack(40, 16), lanes=16).table[:, -1]
+    last = TileFactors("t", "s", 40, VECTOR, slack=slack(40, 16)).table[:, -1]
     assert set(last) == {1, 2, 4, 5, 8, 10, 16, 40}
 
 
@@ -82,6 +90,15 @@ def test_tiles_within_groups_never_cross_them() -> None:
     tiles = DECISIONS["groups"].table
     assert {prod(row) for row in tiles.tolist()} == {1, 2, 4, 8, 16, 32}
     assert set(tiles[:, -1]) == {1, 2, 4, 8, 16, 32}
+
+
+def test_levels_have_at_most_so_many_iterations() -> None:
+    """Of all tilings those in which the first two have one."""
+    every = TileFactors("c.j", "c", 40, FOUR, slack=2).table
+    once = DECISIONS["panels"].table
+    np.testing.assert_array_equal(once, every[(every[:, 0] == 1) & (every.prod(axis=1) >= 40)])
+    two = TileFactors("c.j", "c", 40, (S, replace(S, most=2), S, TILE), slack=2).table
+    np.testing.assert_array_equal(two, every[every[:, 0] <= 2])
 
 
 @pytest.mark.parametrize("name", DECISIONS)
@@ -141,7 +158,7 @@ def test_mutation_reaches_every_value(name: str) -> None:
 
 def test_tile_mutation_moves_one_factor() -> None:
     """Most children of an exact tiling keep the product and differ in two levels."""
-    decision = TileFactors("t", "s", 96, 4)
+    decision = TileFactors("t", "s", 96, FOUR)
     rng = np.random.default_rng(5)
     rows = sample(decision, rng, 1000)
     moved = decision.mutate(rng, rows)

@@ -14,7 +14,7 @@ from tilewright.expr.dag import ComputeDAG
 from tilewright.ground.errors import InputError, ScheduleError
 from tilewright.space.derivation import Derivation, Rule, Verdict
 from tilewright.space.rules import CPU_RULES
-from tilewright.space.rules.tiling import Structure, multi_level_tile
+from tilewright.space.rules.tiling import multi_level_tile, structure_of
 from tilewright.space.space import Space
 from tilewright.target import Target
 from workloads import given
@@ -37,7 +37,7 @@ def fails(error: Exception) -> Callable[[Any], Any]:
 
 def tiles(levels: str) -> Callable[[Derivation], list[Derivation]]:
     def apply(d: Derivation) -> list[Derivation]:
-        multi_level_tile(d, Structure(levels))
+        multi_level_tile(d, structure_of(levels))
         return [d.advance()]
 
     return apply

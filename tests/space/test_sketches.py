@@ -252,3 +252,21 @@ def test_a_single_number_is_no_operand_to_pack(target: Target) -> None:
     c = compute((8, 8), lambda i, j: sum_over(a[i, k] * b[k, j], k), name="c")
     space = Space(ComputeDAG([c]), target)
     assert all("packs" not in sketch_text(s) for s in space.sketches)
+
+
+@pytest.mark.parametrize("target", ["cpu:icelake-server cores=2", "cuda:h100"])
+@pytest.mark.parametrize("make", [lambda x, y, n: ops.relu(ops.matmul(x, y, name=n), name="end"),
+                                  lambda x, y, n: ops.matmul(x, y, name=n),
+                                  lambda x, _, n: ops.reduce_sum(x, name=n)])  # fmt: skip
+@pytest.mark.parametrize("name", ["mm.local", "mm.rf", "mm.local.rf"])
+def test_what_a_stage_is_does_not_hang_on_its_name(
+    make: Callable[[Tensor, Tensor, str], Tensor], name: str, target: str
+) -> None:
+    """A DAG may call its stages as steps call those that they make."""
+
+    def sketches(called: str) -> list[str]:
+        x, y = given(48, 4096), weight(4096, 64)
+        space = Space(ComputeDAG([make(x, y, called)]), Target.parse(target))
+        return [sketch_text(sketch).replace(called, "C") for sketch in space.sketches]
+
+    assert sketches(name) == sketches("mm")

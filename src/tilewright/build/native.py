@@ -83,7 +83,7 @@ def compile_template(text: str, architecture: str) -> tuple[bytes, CodeReport]:
     return compile_cuda(text, architecture, folders(), OPTIONS)
 
 
-def prebuild(programs: Sequence[Program], architecture: str) -> list[Compiled]:
+def prebuild(programs: Sequence[Program], architecture: str) -> list[NativeBuild]:
     """Compile programs that are not in the user's cache yet, several in one go: most of what the
     compiler reads is the same for all of them. Each is then found by its source.
 
@@ -96,14 +96,14 @@ def prebuild(programs: Sequence[Program], architecture: str) -> list[Compiled]:
 
 
 @dataclass(frozen=True, slots=True)
-class Compiled:
+class NativeBuild:
     """One compilation: what is said of each program's kernels, and the CPU time that it took."""
 
     reports: tuple[CodeReport, ...]
     cpu_s: float
 
 
-def _compile_unit(unit: Sequence[Program], architecture: str, cache: ArtifactCache) -> Compiled:
+def _compile_unit(unit: Sequence[Program], architecture: str, cache: ArtifactCache) -> NativeBuild:
     started = time.process_time()
     includes, spaces = separated(p.text for p in unit)
     text = "\n".join([*includes, *spaces, ""])
@@ -114,7 +114,7 @@ def _compile_unit(unit: Sequence[Program], architecture: str, cache: ArtifactCac
         reports.append(CodeReport.most(mine))
         kept = Artifact("template", architecture, code, (), (), (), (), 0, report=reports[-1])
         cache.put(_key(cache, program.text, architecture), kept.to_bytes())
-    return Compiled(tuple(reports), time.process_time() - started)
+    return NativeBuild(tuple(reports), time.process_time() - started)
 
 
 def _key(cache: ArtifactCache, text: str, architecture: str) -> str:

@@ -19,6 +19,7 @@ from tilewright.cli.options import (
     Chains,
     Constants,
     Json,
+    Math,
     ModelFile,
     Records,
     Shapes,
@@ -47,6 +48,7 @@ def advise(
     shape: Shapes = None,
     constant: Constants = None,
     chains: Chains = True,
+    math: Math = "float32",
     minutes: Minutes = None,
     json: Json = False,
 ) -> None:
@@ -60,7 +62,7 @@ def advise(
     Example: tilewright advise resnet50.onnx --minutes 3
     """
     console = output(quiet=json)
-    loaded = load_model(model, shape, constant, chains)
+    loaded = load_model(model, shape, constant, chains, math)
     with _progress(console) as told:
         found = tw.advise(loaded, db=db, minutes=minutes, told=told)
     if json:

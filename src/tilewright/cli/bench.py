@@ -20,6 +20,7 @@ from tilewright.cli.options import (
     Constants,
     InputFiles,
     Json,
+    Math,
     ModelFile,
     Records,
     Seed,
@@ -80,6 +81,7 @@ def bench(
     shape: Shapes = None,
     constant: Constants = None,
     chains: Chains = True,
+    math: Math = "float32",
     inputs: InputFiles = None,
     target: TargetSpec = None,
     seconds: Seconds = 10.0,
@@ -105,7 +107,7 @@ def bench(
     cores = host_target().cores
     if threads is not None and threads > cores:
         raise InputError(f"--threads {threads}: there are {count(cores, 'core')}")
-    loaded = load_model(model, shapes, constant, chains)
+    loaded = load_model(model, shapes, constant, chains, math)
     other = onnxruntime_peer(model, threads or cores) if peer else None
     if peer and other is None:
         console.print(f"onnxruntime is not installed (pip install '{EXTRA}'): not compared.")

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tilewright.cli.console import output
-from tilewright.contract.cache import ArtifactCache, Usage
+from tilewright.contract.cache import ArtifactCache, CacheUsage
 from tilewright.ground.text import parse_size, size
 
 
@@ -18,7 +18,7 @@ def _size(text: str) -> int:
         raise typer.BadParameter(str(error)) from None
 
 
-def _entries(usage: Usage) -> str:
+def _entries(usage: CacheUsage) -> str:
     return f"{usage.files} {'entry' if usage.files == 1 else 'entries'}"
 
 

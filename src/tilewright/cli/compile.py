@@ -15,6 +15,7 @@ from tilewright.cli.console import output
 from tilewright.cli.options import (
     Chains,
     Constants,
+    Math,
     ModelFile,
     Quiet,
     Records,
@@ -41,6 +42,7 @@ def compile(
     shape: Shapes = None,
     constant: Constants = None,
     chains: Chains = True,
+    math: Math = "float32",
     target: TargetSpec = None,
     save: Annotated[
         Path | None,
@@ -71,7 +73,7 @@ def compile(
         needed = [save, refuse_library(save)]
         inspection.refuse_saving(save, chosen)
         protect(needed, model, db)
-    loaded = load_model(model, shape, constant, chains)
+    loaded = load_model(model, shape, constant, chains, math)
     variants = each_shape(loaded)
     # The plans have the notes.
     found = compilation.compiled(loaded, db, chosen, progress=not quiet, is_own=True)

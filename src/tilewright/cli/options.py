@@ -100,6 +100,14 @@ Chains: TypeAlias = Annotated[
         show_default=True,
     ),
 ]
+Math: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        metavar="float32|bfloat16",
+        help="What contractions with known weights multiply: bfloat16 is faster where the CPU "
+        "has instructions for it (AMX), and rounds factors to 8 bits. Sums stay float32.",
+    ),
+]
 InputFiles: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
@@ -134,9 +142,10 @@ def load_model(
     shapes: Sequence[str] | None,
     constants: Sequence[str] | None,
     chains: bool,
+    math: str,
 ) -> tw.Model | tw.ModelSet:
     """The model of a command that takes one."""
-    (model,) = load_models([file], shapes, constants, chains)
+    (model,) = load_models([file], shapes, constants, chains, math)
     return model
 
 
@@ -145,9 +154,10 @@ def load_models(
     shapes: Sequence[str] | None,
     constants: Sequence[str] | None,
     chains: bool,
+    math: str,
 ) -> list[tw.Model | tw.ModelSet]:
     """Import every model with the shapes given for it."""
-    read = partial(tw.load, constants=parse_constants(constants), chains=chains)
+    read = partial(tw.load, constants=parse_constants(constants), chains=chains, math=math)
     given = [parse_shape(text) for text in shapes or ()]
     stems = [file.stem for file in files]
     for stem, name, _ in given:

@@ -13,6 +13,7 @@ from tilewright.cli.options import (
     DEFAULT_DB,
     Chains,
     Constants,
+    Math,
     ShapesOfModels,
     TargetSpec,
     load_models,
@@ -38,6 +39,7 @@ def plan(
     shape: ShapesOfModels = None,
     constant: Constants = None,
     chains: Chains = True,
+    math: Math = "float32",
     db: NewRecords = DEFAULT_DB,
     target: TargetSpec = None,
     strategy: Strategy = arguments.PLANNED[0],
@@ -50,7 +52,7 @@ def plan(
     Example: tilewright plan resnet50.onnx
     """
     chosen = as_target(target)
-    loaded = load_models(models, shape, constant, chains)
+    loaded = load_models(models, shape, constant, chains, math)
     output().print(
         str(tw.plan(loaded, db=db, target=chosen, strategy=strategy)),
         highlight=False,

@@ -21,7 +21,7 @@ from tilewright.ground.text import NONE, count, duration, rate, trials
 if TYPE_CHECKING:
     from tilewright.records.answers import Summary
     from tilewright.records.database import Database
-    from tilewright.records.exchange import Imported
+    from tilewright.records.exchange import ImportedRecords
 
 SHOWN_HASH = 8
 
@@ -126,7 +126,7 @@ def records(
         print_json(facts(summary, flops))
 
 
-def _added(done: Imported, source: str) -> str:
+def _added(done: ImportedRecords, source: str) -> str:
     return (
         f"Imported {count(done.trials, 'new trial')} from {source} "
         f"({done.known_trials} were known)."

@@ -20,6 +20,7 @@ from tilewright.cli.options import (
     Constants,
     InputFiles,
     Json,
+    Math,
     ModelFile,
     Quiet,
     Records,
@@ -82,6 +83,7 @@ def run(
     shape: Shapes = None,
     constant: Constants = None,
     chains: Chains = True,
+    math: Math = "float32",
     target: TargetSpec = None,
     seed: Seed = 0,
     check: Checked = False,
@@ -102,15 +104,9 @@ def run(
         refuse_output(save, (".npz", ".npy"))
         protect([save], model, db, [input_file(text)[1] for text in inputs or ()])
     chosen = as_target(target)
-    loaded = load_model(model, shape, constant, chains)
+    loaded = load_model(model, shape, constant, chains, math)
     networks, call = compiled(loaded, db, chosen, progress=not quiet)
-    ready: list[_Ready] = []
-    for network, part in zip(networks, each_shape(loaded), strict=True):
-        limits = part.facts.index_limits
-        arrays, random = read_inputs(inputs or (), network.inputs, seed, limits)
-        ready.append(_Ready(part.name, network, limits, arrays, random))
-    # Those that the given arrays fit; where they fit none, the first says what is wrong.
-    fitting = [one for one in ready if one.fits] or ready[:1]
+    fitting = _fitting(networks, each_shape(loaded), inputs or (), seed)
     if save is not None and len(fitting) > 1:
         raise InputError(
             f"--output holds the outputs of one run, not of {len(fitting)}: give one --shape, or "
@@ -171,6 +167,19 @@ class _Ready:
         """The same for onnxruntime."""
         known, threads = parse_constants(constants), host_target().cores
         return Run(model, self.network.inputs, self.arrays, known, threads)
+
+
+def _fitting(
+    networks: Sequence[Network], models: Sequence[tw.Model], inputs: Sequence[str], seed: int
+) -> list[_Ready]:
+    """Those that the given arrays fit; where they fit none, the first says what is wrong."""
+    ready = []
+    for network, part in zip(networks, models, strict=True):
+        limits = part.facts.index_limits
+        ready.append(
+            _Ready(part.name, network, limits, *read_inputs(inputs, network.inputs, seed, limits))
+        )
+    return [one for one in ready if one.fits] or ready[:1]
 
 
 def compiled(

@@ -18,6 +18,7 @@ from tilewright.cli.options import (
     DEFAULT_DB,
     Chains,
     Constants,
+    Math,
     Quiet,
     Seed,
     ShapesOfModels,
@@ -122,6 +123,7 @@ def tune(
     shape: ShapesOfModels = None,
     constant: Constants = None,
     chains: Chains = True,
+    math: Math = "float32",
     minutes: Minutes = None,
     trials: Trials = None,
     patience: Patience = None,
@@ -146,7 +148,7 @@ def tune(
     begun = context.obj or time.monotonic()
     console = output(quiet)
     chosen = as_target(target)
-    loaded = load_models(models, shape, constant, chains)
+    loaded = load_models(models, shape, constant, chains, math)
     if minutes is not None:  # what a user waits for counts, the loading of modules and models too
         minutes = max(0.0, minutes - (time.monotonic() - begun) / 60)
     goal = parse_objective(objective, sum(len(each_shape(m)) for m in loaded))

@@ -16,7 +16,7 @@ from tilewright.nest.nodes import Alloc, Node, Store, bodies
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class TensorPart:
     """Of a tensor: from the element `start` on, so many along each dimension."""
 
     tensor: Tensor
@@ -24,9 +24,9 @@ class Part:
     spans: tuple[int, ...]
 
 
-def filled(node: Alloc, names: Collection[str]) -> list[Part]:
+def filled(node: Alloc, names: Collection[str]) -> list[TensorPart]:
     """The parts of tensors with these names that the elements of an allocation are made of."""
-    found: dict[str, Part] = {}
+    found: dict[str, TensorPart] = {}
     for store in _stores(node.body, node.tensor.name):
         for read in reads(store.value):
             name = read.tensor.name
@@ -37,7 +37,7 @@ def filled(node: Alloc, names: Collection[str]) -> list[Part]:
     return list(found.values())
 
 
-def _part(node: Alloc, store: Store, read: Read) -> Part | None:
+def _part(node: Alloc, store: Store, read: Read) -> TensorPart | None:
     """What all iterations of a store read; None where an index of it is not one of the store's,
     shifted.
     """
@@ -52,7 +52,7 @@ def _part(node: Alloc, store: Store, read: Read) -> Part | None:
             return None
         start.append(as_expr(shift) if dimension is None else node.offset[dimension] + shift)
         spans.append(span)
-    return Part(read.tensor, tuple(start), tuple(spans))
+    return TensorPart(read.tensor, tuple(start), tuple(spans))
 
 
 def _shifted(index: Expr, others: tuple[Expr, ...]) -> tuple[int | None, int] | None:

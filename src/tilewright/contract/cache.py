@@ -73,7 +73,7 @@ def hash_of(*parts: object) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class CacheUsage:
     """How many entries there are, and their bytes."""
 
     files: int
@@ -189,12 +189,12 @@ class ArtifactCache:
 
     # ---- all of it --------------------------------------------------------------------------
 
-    def usage(self) -> Usage:
+    def usage(self) -> CacheUsage:
         """What it holds now."""
         sizes = [size for _, size, _ in self._entries()]
-        return Usage(len(sizes), sum(sizes))
+        return CacheUsage(len(sizes), sum(sizes))
 
-    def trim(self, limit: int | None = None) -> Usage:
+    def trim(self, limit: int | None = None) -> CacheUsage:
         """Remove what was used longest ago until no more than `limit` bytes (None: the cache's
         own) are left; returns what was removed.
         """
@@ -208,7 +208,7 @@ class ArtifactCache:
                 file.with_suffix(BLOCK_SUFFIX).unlink(missing_ok=True)
                 file.unlink(missing_ok=True)
                 removed, files = removed + size, files + 1
-        return Usage(files, removed)
+        return CacheUsage(files, removed)
 
     def _entries(self) -> Iterator[tuple[float, int, Path]]:
         """When each entry was last used, its bytes with its block's, and its file."""

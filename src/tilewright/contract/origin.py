@@ -43,7 +43,7 @@ LIBRARIES = ("numpy", "onnx", "llvmlite")
 
 
 @dataclass(frozen=True)
-class Facts:
+class ModelFacts:
     """What is known of a model without importing it: its interface, whether values of 16 bits are
     computed or read, how many values inputs of integers may have, what its import warns of, and
     the files beside it that have its weights, with their SHA-256 (None: not known).
@@ -96,7 +96,7 @@ class Origin:
         """What opens the file again, also where it is gone; None where there was none."""
         return self.content.unchanged if isinstance(self.content, OpenFile) else None
 
-    def known(self) -> Facts | None:
+    def known(self) -> ModelFacts | None:
         """What was kept of it; None where it was never imported, or its weights were others."""
         data = None if self.key is None else ArtifactCache.of_user().read(self.key)
         if data is None:
@@ -106,16 +106,16 @@ class Origin:
             for side in ("inputs", "outputs"):
                 specs = ((n, tuple(shape), dtype) for n, shape, dtype in found[side])
                 found[side] = tuple(BufferSpec(*s) for s in specs)
-            facts = Facts(**{**found, "warnings": tuple(found["warnings"])})
+            facts = ModelFacts(**{**found, "warnings": tuple(found["warnings"])})
             if self.has(facts):
                 return facts
         return None
 
-    def has(self, facts: Facts) -> bool:
+    def has(self, facts: ModelFacts) -> bool:
         """Whether the weights beside the model are those that facts tell of."""
         return facts.beside == self._digests(facts.beside or ())
 
-    def keep(self, facts: Facts, files: Sequence[str]) -> Facts:
+    def keep(self, facts: ModelFacts, files: Sequence[str]) -> ModelFacts:
         """Keep what the import found, with the content of the `files` that it read beside the
         model; nothing where one of these was written meanwhile.
         """
@@ -129,7 +129,7 @@ class Origin:
         ArtifactCache.of_user().write(self.key, json.dumps(told).encode())
         return facts
 
-    def identity(self, facts: Facts) -> str | None:
+    def identity(self, facts: ModelFacts) -> str | None:
         """What names the model; None where nothing does."""
         if self.key is None or facts.beside is None:
             return None

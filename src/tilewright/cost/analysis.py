@@ -53,9 +53,9 @@ def compile_statements(producer: SymbolicNest) -> tuple[ColumnProgram, list[Comp
     found = statements(producer.program)
     for s in found:
         s.resources = {
-            name.removeprefix(f"{s.kernel}."): amount
-            for name, amount in producer.resources.items()
-            if name.rpartition(".")[0] == s.kernel and s.workers
+            what: amount
+            for (whose, what), amount in producer.resources.items()
+            if whose == s.kernel and s.workers
         }
     numbers = [s.numbers for s in found]
     program = ColumnProgram([e for some in numbers for e in some], producer.definitions)

@@ -40,8 +40,8 @@ class SymbolicNest(Protocol):
         """What the names of recurring expressions in the nest stand for."""
 
     @property
-    def resources(self) -> Mapping[str, Extent]:
-        """Named amounts (`cost.resources`)."""
+    def resources(self) -> Mapping[tuple[str, str], Extent]:
+        """Amounts by whose and of what (`cost.resources`)."""
 
     def environment(self, rows: Ints) -> dict[str, Ints]:
         """Decision variable -> its column in `rows` (`[n, all columns]`)."""

@@ -24,10 +24,12 @@ import numpy as np
 
 from tilewright.cost.analysis import Analysis, Number, Reached
 from tilewright.cost.candidates import Bools, Floats
+from tilewright.expr.dtypes import FLOAT32
 from tilewright.nest.marks import GREATEST_UNROLL_STEP
 from tilewright.nest.nodes import Kind
 from tilewright.target import CpuTarget, Target
 from tilewright.target.cpu import SHUFFLED_STRIDE
+from tilewright.target.dots import dot_cost, tiles_of
 
 
 def _by_level(first: float, second: float) -> Floats:
@@ -36,6 +38,9 @@ def _by_level(first: float, second: float) -> Floats:
 
 
 FMA_PER_CYCLE = 2.0
+INTEGER_MAD = 3.0  # in multiply-adds of floats: a product of int32 is two operations
+TILE_ROWS_PER_CYCLE = 2.0
+TILE_LATENCY = 52.0
 LOADS_PER_CYCLE = 1.12  # measured for 512-bit loads and broadcasts that hit L1
 STORES_PER_CYCLE = 1.0
 FMA_LATENCY = 4.0
@@ -58,6 +63,10 @@ SHORTEST = 3.0  # what starting costs at most, in units of reading: misses overl
 STREAM_DOUBT = 0.02  # whether stores past the caches pay is left to measuring
 FILL = 0.7  # share of a cache that a working set may take
 L2_FILL = 0.5  # of the second level, through which everything else passes, and not of one thread
+
+
+WRITTEN = (Kind.VECTOR, Kind.UNROLLED, Kind.DOT)
+"""Loops that are no loops of the machine."""
 
 
 def cpu_estimate(a: Analysis, target: Target) -> tuple[Floats, Floats]:
@@ -93,17 +102,23 @@ def estimator_of(target: Target) -> Estimator:
 
 def compute_time(a: Analysis, target: CpuTarget, kept: Bools) -> Floats:
     """Seconds of the register tiles on one thread; `kept` is `_in_registers`."""
-    lanes = float(target.lanes(a.accesses[0].tensor.dtype))
+    # what is stored in fewer bits is computed in those of what it is made of
+    widest = max((x.tensor.dtype.compute.bits for x in a.accesses[1:]), default=0)
+    own = a.accesses[0].tensor.dtype.compute.bits
+    lanes = float(target.vector_bits // max(own, min(widest, FLOAT32.bits)))
     tile = np.ones(a.n)  # vector operations of one tile
     tiles = a.total.copy()  # tiles executed
     loads = np.ones((a.B, a.n))
     split = np.ones((a.B, a.n))  # cache lines that one vector of an access touches
     lane_cost = np.zeros(a.n)
+    dots = a.of_kind(Kind.DOT)
     for i, loop in enumerate(a.loops):
-        if loop.kind not in (Kind.VECTOR, Kind.UNROLLED):
+        if loop.kind not in WRITTEN:
             continue
         extent = a.extents[i]
         tiles /= extent
+        if loop.kind is Kind.DOT:  # one operation, and one load of each factor
+            continue
         steps = np.ceil(extent / lanes) if loop.kind is Kind.VECTOR else extent
         tile *= steps
         for b in range(a.B):
@@ -111,6 +126,9 @@ def compute_time(a: Analysis, target: CpuTarget, kept: Bools) -> Floats:
                 continue
             if loop.kind is Kind.VECTOR:
                 stride = a.stride(b, i)
+                for dot in dots:
+                    if dot in a.accesses[b].loops:  # its terms are lanes of the same load
+                        stride = np.where(stride == a.extents[dot], 1.0, stride)
                 strided = (stride > 1) & a.live[i]
                 if strided.any():
                     shuffled = strided & (stride <= SHUFFLED_STRIDE) & (b > 0)
@@ -124,6 +142,10 @@ def compute_time(a: Analysis, target: CpuTarget, kept: Bools) -> Floats:
             loads[b] *= steps
     is_update = a.accesses[0].kind == "update"
     arithmetic, slow = _cycles(a.statement.counts, is_update)
+    mads = a.statement.counts.get(("int", "mad"), 0)
+    for dot in dots:
+        each = dot_cost(int(a.extents[dot].max()), target)
+        arithmetic -= mads * (INTEGER_MAD - each)
     written = _written_out(a, tile, kept)
     room = target.vector_registers - loads[0]
     for b, different in _different_loads(a, lanes, written, room):
@@ -133,15 +155,50 @@ def compute_time(a: Analysis, target: CpuTarget, kept: Bools) -> Floats:
     moves = loads[0] * (1.0 / STORES_PER_CYCLE + (1.0 / LOADS_PER_CYCLE if is_update else 0.0))
     busy = np.maximum(tile * arithmetic / FMA_PER_CYCLE, reads / LOADS_PER_CYCLE)
     if is_update:
-        steps = np.where(kept, a.extents, 1.0).prod(0)
+        steps = np.where(kept, a.extents, 1.0)
+        steps[dots] = 1.0
+        steps = steps.prod(0)
         drain = np.where(steps > SHORT_STEPS, SWITCH_CYCLES, SHORT_SWITCH_CYCLES)
         # what is stored and loaded again for every step waits for itself
         stays = np.maximum(busy, FMA_LATENCY) + (moves + drain) / steps
+        if dots:
+            stays = np.minimum(stays, _on_tiles(a, target) + (moves + drain) / steps)
         busy = np.where(steps > 1, stays, busy + moves)
     else:
         busy = np.maximum(busy, moves)
     cycles: Floats = tiles * (busy + tile * slow + lane_cost + LOOP_CYCLES)
     return cycles * (1.0 / target.speeds.clock_hz)
+
+
+def _on_tiles(a: Analysis, target: CpuTarget) -> Floats:
+    """Cycles of a register tile for each step of a dot where tile registers multiply (AMX),
+    infinity where they do not: an instruction takes as long as its tiles have rows.
+    """
+    registers = tiles_of(target, a.accesses[1].tensor.dtype.name)
+    unrolled = [i for i in a.of_kind(Kind.UNROLLED) if not a.loops[i].reduce]
+    vectors, depth = a.of_kind(Kind.VECTOR), [i for i, x in enumerate(a.loops) if x.reduce]
+    depth = [i for i in depth if a.loops[i].kind is not Kind.DOT]
+    if registers is None or not unrolled or len(vectors) != 1 or not depth:
+        return np.full(a.n, np.inf)
+    height = _largest_divisor(a.extents[unrolled[-1]], registers.rows)
+    steps = _largest_divisor(a.extents[depth[-1]], registers.rows)
+    down = a.extents[unrolled].prod(0) / height
+    width = np.minimum(a.extents[vectors[0]], registers.columns)
+    across = a.extents[vectors[0]] / width
+    few = np.minimum(down, across)
+    fits = (down * across + few + 1 <= registers.count) & (across % 1 == 0)
+    fits &= (height >= registers.least) & (steps >= registers.least)
+    multiplied = np.maximum(down * across * np.maximum(height, steps), TILE_LATENCY)
+    loaded = (down * height + across * steps) / TILE_ROWS_PER_CYCLE
+    return np.where(fits, np.maximum(multiplied, loaded) / steps, np.inf)
+
+
+def _largest_divisor(extents: Floats, most: int) -> Floats:
+    """The largest divisor of each extent that is at most `most`."""
+    found = np.ones(len(extents))
+    for d in range(2, most + 1):
+        found = np.where(extents % d == 0, d, found)
+    return found
 
 
 def _is_turned(a: Analysis, b: int) -> Bools:
@@ -163,7 +220,7 @@ def _written_out(a: Analysis, tile: Floats, kept: Bools) -> dict[int, Bools]:
     limit = np.minimum(a.marks["unroll_step"], GREATEST_UNROLL_STEP)
     size, open_ = tile, np.ones(a.n, bool)
     for i in range(a.L - 1, -1, -1):
-        if a.loops[i].kind in (Kind.VECTOR, Kind.UNROLLED):
+        if a.loops[i].kind in WRITTEN:
             continue
         size = size * a.extents[i]
         open_ = open_ & (~a.live[i] | (kept[i] & (size <= limit)))
@@ -222,7 +279,8 @@ def _cycles(counts: dict[tuple[str, str], int], reduces: bool) -> tuple[float, f
     The conditions of a reduction are those of its padding: they hold or fail outside of its loops.
     """
     free = ("int", "bool", "select") if reduces else ("int",)
-    quick = sum(
+    quick = INTEGER_MAD * counts.get(("int", "mad"), 0)
+    quick += sum(
         n for (kind, op), n in counts.items() if kind not in free and op not in ("math", "divmod")
     )
     slow = MATH_CYCLES * counts.get(("float", "math"), 0)
@@ -334,7 +392,7 @@ def _run_starts(a: Analysis) -> Floats:
         return starts
     inside, open_ = {}, np.ones(a.n, bool)  # by the loops that make a run
     for i in range(a.L - 1, -1, -1):
-        in_tile = a.loops[i].kind in (Kind.VECTOR, Kind.UNROLLED)
+        in_tile = a.loops[i].kind in WRITTEN
         if not (in_tile or a.loops[i].reduce):
             open_ = open_ & ~a.live[i]
         inside[i] = open_

@@ -1,7 +1,7 @@
 """What a program takes of its device: named amounts, as expressions over its decisions.
 
-    resources(program, target)    {"C.registers": …}                        a CPU
-                                  {"D.threads": …, "D.shared": …, …}        a GPU
+    resources(program, target)    {("C", "registers"): …}                          a CPU
+                                  {("D", "threads"): …, ("D", "shared"): …, …}     a GPU
     limits(amounts, target)       conditions that rows must satisfy
     runs_on(program, target)      whether a concrete program, found elsewhere, runs on this GPU
 
@@ -11,7 +11,7 @@ named after the tensor they belong to.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -19,12 +19,23 @@ from tilewright.cost.statements import owners
 from tilewright.expr.dtypes import DType
 from tilewright.expr.index.extents import add, ceildiv, maximum, mul
 from tilewright.expr.index.simplify import affine
-from tilewright.expr.nodes import Const, Expr, Extent, Tensor, as_expr, free_vars
+from tilewright.expr.nodes import (
+    Const,
+    Expr,
+    Extent,
+    Tensor,
+    as_expr,
+    binary,
+    free_vars,
+    reads,
+    select,
+)
 from tilewright.nest.gpu.workers import kernels
 from tilewright.nest.nodes import THREADS, Alloc, For, Kind, Node, Program, Scope, Store, walk
 from tilewright.target import CpuTarget, GpuTarget, Target
+from tilewright.target.dots import tiles_of
 
-Amounts: TypeAlias = dict[str, Extent]
+Amounts: TypeAlias = dict[tuple[str, str], Extent]  # by whose it is, and of what
 
 
 def resources(program: Program, target: Target) -> Amounts:
@@ -40,13 +51,13 @@ def resources(program: Program, target: Target) -> Amounts:
     return found
 
 
-def limits(amounts: Mapping[str, Extent], target: Target) -> list[Expr]:
+def limits(amounts: Amounts, target: Target) -> list[Expr]:
     """The conditions under which the device has that much."""
-    return [as_expr(amount) <= limit_of(name, target) for name, amount in amounts.items()]
+    return [as_expr(amount) <= limit_of(what, target) for (_, what), amount in amounts.items()]
 
 
-def limit_of(name: str, target: Target) -> int:
-    """The greatest amount of a resource, by the last word of its name."""
+def limit_of(what: str, target: Target) -> int:
+    """The greatest amount of a resource."""
     if isinstance(target, CpuTarget):
         return target.vector_registers
     assert isinstance(target, GpuTarget)
@@ -56,7 +67,7 @@ def limit_of(name: str, target: Target) -> int:
         "shared": target.most_shared_bytes,
         "registers": target.thread_registers,
         "block_registers": target.registers,
-    }[name.rpartition(".")[2]]
+    }[what]
 
 
 IMPOSSIBLE = ("threads", "shared")  # limits beyond which a program does not run at all
@@ -64,8 +75,11 @@ IMPOSSIBLE = ("threads", "shared")  # limits beyond which a program does not run
 
 def runs_on(program: Program, target: GpuTarget) -> bool:
     """Whether a device has what a concrete program takes."""
-    amounts = {n: a for n, a in resources(program, target).items() if n.endswith(IMPOSSIBLE)}
-    return all(isinstance(a, int) and a <= limit_of(n, target) for n, a in amounts.items())
+    return all(
+        isinstance(amount, int) and amount <= limit_of(what, target)
+        for (_, what), amount in resources(program, target).items()
+        if what in IMPOSSIBLE
+    )
 
 
 @dataclass
@@ -107,7 +121,7 @@ def _reduces(store: Store, loop: For) -> bool:
 
 
 def _cpu(nest: _Nest, target: CpuTarget) -> Amounts:
-    """`<tensor>.registers`: vector registers that a register tile takes, its accumulators, one
+    """`registers` of a tensor: vector registers that a register tile takes, its accumulators, one
     row of the other operand and a broadcast. Only where tiles are decisions: code generation
     cuts a vector loop that nobody split. A reduction whose loops are all unrolled (Ansor's rule
     for constant tensors) carries no accumulators through a loop.
@@ -128,8 +142,29 @@ def _cpu(nest: _Nest, target: CpuTarget) -> Amounts:
                 vectors = ceildiv(loop.extent, target.lanes(store.tensor.dtype))
             else:
                 rows = mul(rows, loop.extent)
-        found[f"{store.tensor.name}.registers"] = add(add(mul(rows, vectors), vectors), 1)
+        taken = add(add(mul(rows, vectors), vectors), 1)
+        found[store.tensor.name, "registers"] = _or_tiles(taken, rows, loops, store, target)
     return found
+
+
+def _or_tiles(
+    taken: Extent, rows: Extent, loops: list[For], store: Store, target: CpuTarget
+) -> Extent:
+    """`taken` vectors, or where sums of dots are whole tile registers (AMX) as large a share of
+    these.
+    """
+    factor = next((r.tensor.dtype.name for r in reads(store.value)), "")
+    registers = tiles_of(target, factor)
+    depth = [loop for loop in loops if _reduces(store, loop)]
+    columns = [loop.extent for loop in loops if loop.kind is Kind.VECTOR]
+    if registers is None or len(columns) != 1 or len(depth) < 2 or depth[-1].kind is not Kind.DOT:
+        return taken
+    whole = as_expr(depth[-2].extent) % registers.rows <= 0
+    whole = whole & (as_expr(rows) % registers.rows <= 0)
+    whole = whole & (as_expr(columns[0]) % registers.columns <= 0)
+    down, across = as_expr(rows) // registers.rows, as_expr(columns[0]) // registers.columns
+    tiles = down * across + binary("min", down, across) + 1
+    return select(whole, tiles * (target.vector_registers // registers.count), as_expr(taken))
 
 
 def _is_tiled(store: Store, loops: list[For]) -> bool:
@@ -160,7 +195,7 @@ def _gpu(nest: _Nest, target: GpuTarget) -> Amounts:
             words = ceildiv(_bytes(alloc.tensor), REGISTER_BITS // 8)
             private = add(private, mul(words, virtual))
     combining = mul(threads, sum(t.bytes for t in _combined_types(nest)))
-    found: Amounts = {
+    found: dict[str, Extent] = {
         "threads": threads,
         "virtual": virtual,
         "shared": add(_shared_bytes(nest), combining),
@@ -168,7 +203,7 @@ def _gpu(nest: _Nest, target: GpuTarget) -> Amounts:
     }
     if target.registers:
         found["block_registers"] = mul(private, threads)
-    return {f"{nest.name}.{name}": amount for name, amount in found.items()}
+    return {(nest.name, what): amount for what, amount in found.items()}
 
 
 def _bytes(tensor: Tensor) -> Extent:

@@ -472,3 +472,21 @@ def place_of(read: Read, found: Contraction) -> Place:
             strides[name] = strides.get(name, 0) + row * k
         row *= extent
     return Place(read.tensor, strides, offset)
+
+
+NARROW = {"int32": ("int8", "uint8"), "float32": ("bfloat16",)}
+"""Types of factors whose products instructions add to a sum of this type."""
+
+
+def narrow_factors(product: Expr) -> tuple[Read, Read] | None:
+    """The two reads that a term of a sum multiplies, of tensors with fewer bits than the sum has;
+    None where it is another term.
+    """
+    if not isinstance(product, Binary) or product.op != "mul":
+        return None
+    a, b = (e.x if isinstance(e, Cast) else e for e in (product.a, product.b))
+    if not isinstance(a, Read) or not isinstance(b, Read):
+        return None
+    kinds = NARROW.get(product.dtype.name, ())
+    fits = a.tensor.dtype.name in kinds and b.tensor.dtype.name in kinds
+    return (a, b) if fits else None

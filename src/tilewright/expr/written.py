@@ -52,11 +52,11 @@ def written(e: Expr, definition: Callable[[Tensor], Definition | None] = lambda 
     """The size of `e` with every tensor that has a definition replaced by it. Takes as long as `e`
     has different nodes.
     """
-    return _Writer(definition, {}).visit(e)
+    return _WrittenSizes(definition, {}).visit(e)
 
 
 @dataclass(frozen=True, slots=True)
-class _Writer:
+class _WrittenSizes:
     definition: Callable[[Tensor], Definition | None]
     known: dict[int, Written]
 

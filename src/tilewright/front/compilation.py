@@ -33,7 +33,7 @@ from tilewright.ground.lazy import Lazy
 from tilewright.ground.log import log
 from tilewright.ground.settings import Settings
 from tilewright.network.executor import Network
-from tilewright.network.kept import Compiled, keep, kept
+from tilewright.network.kept import CompiledNetworks, keep, kept
 from tilewright.network.variants import NetworkSet
 from tilewright.runtime.buffers import return_freed
 from tilewright.runtime.constants import ConstantPool
@@ -128,7 +128,7 @@ def compiled(
     pool: ConstantPool | None = None,
     progress: bool | None = None,
     is_own: bool = False,
-) -> Compiled:
+) -> CompiledNetworks:
     """The networks of a model with all there is to say of them; `compile` says what the arguments
     are. The weights of a model that `is_own` are let go of before the packed ones are loaded.
     """

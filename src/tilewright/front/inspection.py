@@ -27,7 +27,7 @@ from tilewright.front.kernels import kernel_name, plan_of_task
 from tilewright.front.machine import as_target, machine_of
 from tilewright.front.models import Model, Task
 from tilewright.graph.onnx.file import inputs_of, weights_beside
-from tilewright.graph.onnx.support import Operator, operators
+from tilewright.graph.onnx.support import OnnxOperator, operators
 from tilewright.ground.errors import (
     InputError,
     RecordsError,
@@ -39,7 +39,7 @@ from tilewright.ground.files import database_files, refuse_output
 from tilewright.network.plan import Plan
 from tilewright.records.answers import Coverage
 from tilewright.records.database import Database
-from tilewright.records.exchange import Imported
+from tilewright.records.exchange import ImportedRecords
 from tilewright.records.machine import Machine
 from tilewright.records.provenance import network_key
 from tilewright.records.rows import MEASURED, FactsRow, Trial, WorkloadRow
@@ -56,7 +56,7 @@ from tilewright.target import Target
 PAGE_SUFFIXES = (".html", ".htm", "")
 
 
-def onnx_operators() -> list[Operator]:
+def onnx_operators() -> list[OnnxOperator]:
     """Every operator of ONNX's default domain: how it is supported, or why not."""
     return operators()
 
@@ -218,7 +218,7 @@ def _fitting(lines: Sequence[Coverage], task: str) -> list[Coverage]:
     return next(filter(None, ([c for c in lines if fits(c)] for fits in ways)), [])
 
 
-def import_records(database: Database, file: str | Path) -> Imported:
+def import_records(database: Database, file: str | Path) -> ImportedRecords:
     """Merge what `tilewright export` wrote. Raises RecordsError, naming the line, where it is wrong
     or a program does not fit its workload; what came before that line may be kept.
     """

@@ -29,12 +29,12 @@ from tilewright.ground.log import log
 from tilewright.ground.settings import Settings
 from tilewright.ground.text import count
 from tilewright.measure.pools import BuilderPool, Built
-from tilewright.network.kept import Compiled
+from tilewright.network.kept import CompiledNetworks
 from tilewright.network.link import linked, unpacked
 from tilewright.network.memory_use import MemoryUse
 from tilewright.network.plan import Plan, PlannedKernel
 from tilewright.records.database import Database
-from tilewright.records.matching import Match, find_record
+from tilewright.records.matching import RecordMatch, find_record
 from tilewright.records.rows import Trial, WorkloadRow
 from tilewright.runtime.constants import ConstantPool
 from tilewright.schedule.producers import lowered_of
@@ -80,14 +80,14 @@ def open_records(db: str | Path | None) -> Iterator[Database | None]:
 
 def find_match(
     task: TuningTask, database: Database | None, target: Target, without: Collection[int] = ()
-) -> Match:
+) -> RecordMatch:
     """The record to compile a task with; its trial is None where the default program serves.
 
     A task of a network that has none takes that of the same computation by itself. Trials whose
     ids are in `without` are passed over.
     """
     if database is None:
-        return Match(None, False, "")
+        return RecordMatch(None, False, "")
     machine, size = machine_of(target), tuple(extents(task.dag))
 
     def runs(trial: Trial) -> bool:
@@ -107,7 +107,7 @@ def find_match(
     return max(found, key=lambda m: (m.trial is not None, m.exact))
 
 
-def notes_of(tasks: Sequence[TuningTask], matches: Sequence[Match]) -> list[str]:
+def notes_of(tasks: Sequence[TuningTask], matches: Sequence[RecordMatch]) -> list[str]:
     """What is not as it should be: one sentence for all tasks of which the same is true."""
     named: dict[str, list[str]] = {}
     for task, match in zip(tasks, matches, strict=True):
@@ -122,7 +122,7 @@ def _whom(names: Sequence[str], total: int) -> str:
 
 
 def remarks(
-    tasks: Sequence[TuningTask], matches: Sequence[Match]
+    tasks: Sequence[TuningTask], matches: Sequence[RecordMatch]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What is not as it should be: all notes, and the warnings for who does not hear these."""
     for task, match in zip(tasks, matches, strict=True):
@@ -145,7 +145,7 @@ def remarks(
     return notes, tuple(warnings)
 
 
-def _unproved(matches: Sequence[Match]) -> Iterator[str]:
+def _unproved(matches: Sequence[RecordMatch]) -> Iterator[str]:
     """A sentence on templates that are left out, if any are."""
     waiting = [m for m in matches if m.gene is None and m.unproved]
     if waiting:
@@ -169,7 +169,7 @@ def build_networks(
     target: Target,
     pool: ConstantPool | None = None,
     told: Told = unheard,
-) -> Compiled:
+) -> CompiledNetworks:
     """The networks of a model, one for each shape, with plans for people and notes. Those of a
     ModelSet, or made with one `pool`, store equal packed constants once; else constants are not
     packed yet.
@@ -197,10 +197,11 @@ def build_networks(
         networks.append(network)
         apart = untemplated(mine, target)
         plans.append(Plan(planned, network.memory, told_of, verdicts, apart))
-    return Compiled(tuple(networks), tuple(plans), *remarks(tasks, matches), weights=tuple(weights))
+    said = remarks(tasks, matches)
+    return CompiledNetworks(tuple(networks), tuple(plans), *said, tuple(weights))
 
 
-def _planned(task: TuningTask, calls: int, match: Match, artifact: Artifact) -> PlannedKernel:
+def _planned(task: TuningTask, calls: int, match: RecordMatch, artifact: Artifact) -> PlannedKernel:
     return PlannedKernel(
         name=task.name,
         calls=calls,
@@ -236,7 +237,7 @@ def plan_of_task(task: Task, db: str | Path | None, target: Target) -> Plan:
 
 def build_recorded(
     tasks: Sequence[TuningTask], db: str | Path | None, target: Target, told: Told = unheard
-) -> tuple[list[Match], dict[str, Artifact]]:
+) -> tuple[list[RecordMatch], dict[str, Artifact]]:
     """The best records of all tasks and their kernels. A record that no program can be built from
     gives way to the next best, in the end to the default program, and the match's note says so.
     `told` hears how many kernels there are of how many.
@@ -256,7 +257,7 @@ def build_recorded(
                 matches[i] = _next_best(tasks[i], matches[i], error, database, target)
 
 
-def _carried(task: TuningTask, match: Match, carrier: Carrier) -> Match:
+def _carried(task: TuningTask, match: RecordMatch, carrier: Carrier) -> RecordMatch:
     """The same, with a relative's program where the task has no record and that one promises."""
     found = None if match.trial is not None else carrier.program(task)
     if found is None:
@@ -266,7 +267,7 @@ def _carried(task: TuningTask, match: Match, carrier: Carrier) -> Match:
     return replace(match, carried=found.gene, note=note, detail=detail)
 
 
-def _offered(task: TuningTask, match: Match, target: Target) -> Match:
+def _offered(task: TuningTask, match: RecordMatch, target: Target) -> RecordMatch:
     """The same, with the first program that templates of vendors offer where there is no other: no
     sketch is as good before it is searched. A template must have been right on the device.
     """
@@ -281,18 +282,18 @@ def _offered(task: TuningTask, match: Match, target: Target) -> Match:
 
 def _next_best(
     task: TuningTask,
-    match: Match,
+    match: RecordMatch,
     error: TilewrightError,
     database: Database | None,
     target: Target,
-) -> Match:
+) -> RecordMatch:
     """What to take instead of a record that cannot be used because of `error`."""
     if match.trial is None:
         note = f"{match.note}, but cannot be used ({error}); using the default program"
         return replace(match, carried=None, offered=None, note=note)
     assert match.trial.id is not None and database is not None
     ids = (*match.refused, match.trial.id)
-    found = Match(None, False, "")
+    found = RecordMatch(None, False, "")
     if len(ids) < MOST_REFUSED:
         found = find_match(task, database, target, ids)
     instead = "the default program" if found.trial is None else f"trial {found.trial.id}"

@@ -22,7 +22,7 @@ import numpy as np
 from tilewright.contract import arguments
 from tilewright.contract.arguments import described
 from tilewright.contract.artifact import Array, BufferSpec
-from tilewright.contract.origin import Facts, Origin
+from tilewright.contract.origin import ModelFacts, Origin
 from tilewright.ground.errors import InputError, UnsupportedModel
 from tilewright.ground.lazy import Lazy
 from tilewright.ground.text import count, one_line
@@ -40,19 +40,23 @@ if TYPE_CHECKING:
     from tilewright.graph.onnx import index_limits
     from tilewright.graph.onnx.file import Content as Opened
     from tilewright.graph.partition import Partition
-    from tilewright.graph.passes import write_out
+    from tilewright.graph.passes import narrow, write_out
     from tilewright.graph.torch import importing as torch_import
     from tilewright.nest import verified
 else:
     verified = Lazy("tilewright.nest.verified")
     dags, nodes, sources = (Lazy(f"tilewright.expr.{n}") for n in ("dag", "nodes", "tensors"))
-    index_limits, onnx_import, partition, passes, torch_import, write_out = (
+    index_limits, onnx_import, partition, passes, torch_import, narrow, write_out = (
         Lazy(f"tilewright.graph.{name}")
         for name in (
             *("onnx.index_limits", "onnx.importing", "partition"),
-            *("passes", "torch.importing", "passes.write_out"),
+            *("passes", "torch.importing", "passes.narrow", "passes.write_out"),
         )
     )
+
+
+MATHS = ("float32", "bfloat16")
+"""What contractions multiply."""
 
 
 class Task:
@@ -113,7 +117,7 @@ class Model:
     path: str = ""
     chains: bool = True
     example: Example | None = field(default=None, compare=False)
-    known: Facts | None = field(default=None, compare=False)
+    known: ModelFacts | None = field(default=None, compare=False)
     identity: str | None = None
     cut: Partition | None = None
 
@@ -129,7 +133,7 @@ class Model:
             vars(self).pop(name, None)
 
     @cached_property
-    def facts(self) -> Facts:
+    def facts(self) -> ModelFacts:
         """Its interface, and what else needs no kernels."""
         return self.known or facts_of(self.graph)
 
@@ -167,10 +171,10 @@ class Model:
         return f"Model({self.name}: {calls} of {tasks})"
 
 
-def facts_of(graph: Graph, misfits: Sequence[str] = ()) -> Facts:
+def facts_of(graph: Graph, misfits: Sequence[str] = ()) -> ModelFacts:
     """What is known of a graph, and what its import warns of."""
     outputs = zip(graph.output_names, graph.outputs, strict=True)
-    return Facts(
+    return ModelFacts(
         name=graph.name,
         inputs=tuple(BufferSpec(v.name, v.shape, v.dtype) for v in graph.inputs),
         outputs=tuple(BufferSpec(n, v.shape, v.dtype) for n, v in outputs),
@@ -226,6 +230,7 @@ def load(
     shapes: Shapes | Sequence[Shapes] | None = None,
     constants: Constants | None = None,
     chains: bool = True,
+    math: str = "float32",
     dynamic_shapes: None = None,
 ) -> Model | ModelSet:
     """Import an ONNX model (a path, bytes or a ModelProto) or a torch.nn.Module.
@@ -236,7 +241,8 @@ def load(
     to symbolic input dimensions, by input, `{"x": (1, 3, 224, 224)}`, or by the dimension's name,
     `{"batch": 1}`; several such assignments make a ModelSet, whose compiled form picks the
     network by the shapes of its inputs. `constants` are inputs of an ONNX model whose values are
-    known now, `{"axes": (1, 2)}`. Without `chains` no two contractions share a kernel. Raises
+    known now, `{"axes": (1, 2)}`. Without `chains` no two contractions share a kernel. With
+    `math="bfloat16"` contractions with known weights multiply bfloat16 and add float32. Raises
     InputError for an argument that cannot be, UnsupportedModel with every operator that cannot be
     taken.
     """
@@ -245,19 +251,21 @@ def load(
             "dynamic_shapes: every network has fixed shapes; name all that are needed, "
             "shapes=[{'x': (1, 64)}, {'x': (8, 64)}]"
         )
+    if math not in MATHS:
+        raise InputError(f"math is {' or '.join(map(repr, MATHS))}, not {math!r:.40}")
     if constants is not None and not isinstance(constants, Mapping):
         raise InputError(
             f"constants is a mapping such as {{'axes': (1, 2)}}, not {described(constants)}"
         )
     if shapes is None or isinstance(shapes, Mapping):
         given = None if shapes is None else arguments.shapes(shapes)
-        return _import(source, example_inputs, given, constants, chains)
+        return _import(source, example_inputs, given, constants, chains, math)
     if not isinstance(shapes, Sequence) or isinstance(shapes, str):
         arguments.shapes(shapes)
     if not shapes:
         raise InputError("shapes is an empty sequence: give at least one assignment")
     sized = [arguments.shapes(s) for s in shapes]
-    imported = [_import(source, example_inputs, s, constants, chains) for s in sized]
+    imported = [_import(source, example_inputs, s, constants, chains, math) for s in sized]
     models = tuple(replace(m, name=_shaped_name(m)) for m in imported)
     names = [m.name for m in models]
     if len(set(names)) < len(names):
@@ -271,6 +279,7 @@ def _import(
     shapes: Mapping[str, Sequence[int]] | None,
     constants: Constants | None,
     chains: bool,
+    math: str,
 ) -> Model:
     """The model of an ONNX file or a torch module, which has an example."""
     if _is_torch(source):
@@ -279,7 +288,7 @@ def _import(
                 "constants belong to an ONNX model; bind arguments of a module instead"
             )
         exported = torch_import.export_module(source, example_inputs, shapes)
-        model = _of_onnx(exported.proto, None, None, chains, exported.outputs)
+        model = _of_onnx(exported.proto, None, None, chains, math, exported.outputs)
         return replace(model, example=_example(model.facts, exported.example))
     if example_inputs is not None:
         raise InputError(
@@ -292,7 +301,7 @@ def _import(
             f"one at a time, not {described(source)}"
         )
     given = Path(source) if isinstance(source, os.PathLike) else source
-    return _of_onnx(given, shapes, constants, chains)
+    return _of_onnx(given, shapes, constants, chains, math)
 
 
 def _of_onnx(
@@ -300,18 +309,20 @@ def _of_onnx(
     shapes: Mapping[str, Sequence[int]] | None,
     constants: Constants | None,
     chains: bool,
+    math: str,
     names: Sequence[str] = (),
 ) -> Model:
     """The model of an ONNX model, with these names of outputs if there are any: imported only where
     it was not imported before.
     """
     known = deepcopy(dict(constants or {}))  # arrays may be changed by whoever has them
-    origin = Origin.of(source, shapes or {}, known, *names)
+    origin = Origin.of(source, shapes or {}, known, math, *names)
 
     def imported(given: Any, opened: Opened | None) -> tuple[Graph, onnx_import.Imported]:
         found = onnx_import.imported(given, shapes, known, opened)
         graph = replace(found.graph, output_names=tuple(names)) if names else found.graph
-        return passes.simplify(graph), found
+        graph = passes.simplify(graph)
+        return narrow.narrowed(graph) if math == "bfloat16" else graph, found
 
     facts, graph, again = origin.known(), None, None
     if facts is None:
@@ -330,7 +341,7 @@ def _again(
     imported: Callable[[Any, Opened | None], tuple[Graph, onnx_import.Imported]],
     given: Any,
     origin: Origin,
-    facts: Facts,
+    facts: ModelFacts,
 ) -> Graph:
     """A graph imported again. Raises UnsupportedModel where its weights are others now."""
     if facts.beside is not None and not origin.has(facts):
@@ -359,7 +370,7 @@ class LazyGraph:
             self._graph = None
 
 
-def _example(facts: Facts, tensors: Any) -> Example | None:
+def _example(facts: ModelFacts, tensors: Any) -> Example | None:
     """Copies of an example's tensors, where they are the inputs and outputs, one by one."""
     if tensors is None:
         return None

@@ -161,7 +161,7 @@ class CapturedGraph:
         self._set_parameters(parameters)
         self.context = context
         self.numbers = sorted(set(read_numbers(graph).values()))
-        self.programs: dict[ShapeKey, Compiled | None] = {}
+        self.programs: dict[ShapeKey, CapturedNetwork | None] = {}
         self.pieces = Pieces(self, cut(graph, ())) if has_contexts(graph) else None
         self.strikes = 0
 
@@ -204,7 +204,7 @@ class CapturedGraph:
                 key.append(a.shape if a.is_contiguous() else (a.shape, a.stride()))
         return tuple(key)
 
-    def _prepare(self, args: Sequence[Any]) -> Compiled | None:
+    def _prepare(self, args: Sequence[Any]) -> CapturedNetwork | None:
         """Compile for arguments like these; None where this cannot be or nothing is to be done."""
         with self.context.lock:
             old = self.programs.get(self._key(args))
@@ -226,7 +226,7 @@ class CapturedGraph:
                 self._fall_back(error)
             return self.programs[key]
 
-    def _count_change(self, old: Compiled, args: Sequence[Any]) -> None:
+    def _count_change(self, old: CapturedNetwork, args: Sequence[Any]) -> None:
         """Make inputs of parameters that change too often to be packed each time."""
         self.strikes = self.strikes + 1 if old.calls < 2 else 0
         if self.strikes >= STRIKES:
@@ -234,7 +234,7 @@ class CapturedGraph:
             self.programs.clear()
             self.strikes = 0
 
-    def _checked(self, args: Sequence[Any]) -> Compiled | None:
+    def _checked(self, args: Sequence[Any]) -> CapturedNetwork | None:
         """A program that computes what eager mode does; UnsupportedModel names what differs."""
         program = self._compile(args)
         if program is None:
@@ -247,7 +247,7 @@ class CapturedGraph:
         return program
 
     def _find_faults(
-        self, program: Compiled, args: Sequence[Any], ours: Sequence[Any], reason: str
+        self, program: CapturedNetwork, args: Sequence[Any], ours: Sequence[Any], reason: str
     ) -> None:
         """Raise UnsupportedModel for the operators that compute something else than eager mode.
 
@@ -267,7 +267,7 @@ class CapturedGraph:
         if refused or deviations(ours, expected, program.is_narrow):
             raise UnsupportedModel(reason, refused)
 
-    def _compile(self, args: Sequence[Any]) -> Compiled | None:
+    def _compile(self, args: Sequence[Any]) -> CapturedNetwork | None:
         """Export, import and compile; None when there is nothing to compute."""
         constants = {i for i in self.parameters if _has_version(args[i])}
         orders = {
@@ -282,7 +282,7 @@ class CapturedGraph:
                 return None
             model = self._import(concrete, args, orders)
         network = compile(model, self.context.db, pool=self.context.pool)
-        return Compiled(model, network, concrete, orders, {i: args[i] for i in constants})
+        return CapturedNetwork(model, network, concrete, orders, {i: args[i] for i in constants})
 
     def _import(self, concrete: Concrete, args: Sequence[Any], orders: Mapping[int, Any]) -> Model:
         """The model of a concrete graph. An UnsupportedModel names nodes of the captured one."""
@@ -356,7 +356,7 @@ def _runner(piece: Piece, parameters: Collection[str], context: Context) -> Call
     return CapturedGraph(piece.graph, own, context)
 
 
-class Compiled:
+class CapturedNetwork:
     """A network for a captured graph, and the parameters that it holds."""
 
     def __init__(

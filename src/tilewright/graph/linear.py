@@ -14,7 +14,7 @@ from tilewright.graph.ir import Node, Value
 
 
 @dataclass(frozen=True, slots=True)
-class Linear:
+class ScaledElement:
     """`factor` times an element of a value, of which `root` has the value and the position in it,
     plus `offset`; without a root it is the offset alone.
     """
@@ -23,40 +23,40 @@ class Linear:
     factor: int
     offset: int
 
-    def steps_to(self, end: Linear, step: int) -> int | None:
+    def steps_to(self, end: ScaledElement, step: int) -> int | None:
         """How many numbers there are from this one on, by `step`, before `end`; None if unknown."""
         if (self.root, self.factor) != (end.root, end.factor) or not step:
             return None
         return max(0, -((self.offset - end.offset) // step))
 
-    def plus(self, other: Linear, sign: int) -> Linear | None:
+    def plus(self, other: ScaledElement, sign: int) -> ScaledElement | None:
         """The sum, or the difference; None if it has two roots."""
         if None not in (self.root, other.root) and self.root != other.root:
             return None
         factor = self.factor + sign * other.factor
         root = (self.root or other.root) if factor else None
-        return Linear(root, factor, self.offset + sign * other.offset)
+        return ScaledElement(root, factor, self.offset + sign * other.offset)
 
-    def times(self, other: Linear) -> Linear | None:
+    def times(self, other: ScaledElement) -> ScaledElement | None:
         """The product; None if both are unknown."""
         if other.root is not None:
             return other.times(self) if self.root is None else None
         by = other.offset
-        return Linear(self.root if by else None, self.factor * by, self.offset * by)
+        return ScaledElement(self.root if by else None, self.factor * by, self.offset * by)
 
 
-def linear(builder: GraphBuilder, value: Value, at: int) -> Linear:
+def linear(builder: GraphBuilder, value: Value, at: int) -> ScaledElement:
     """Element number `at` of a value of whole numbers, through what computes it in `builder`."""
     if value.constant is not None:
-        return Linear(None, 0, int(value.constant.reshape(-1)[at]))
+        return ScaledElement(None, 0, int(value.constant.reshape(-1)[at]))
     found = _computed(builder, builder.maker(value), at)
-    return Linear((value, at), 1, 0) if found is None else found
+    return ScaledElement((value, at), 1, 0) if found is None else found
 
 
-def _computed(builder: GraphBuilder, node: Node | None, at: int) -> Linear | None:
+def _computed(builder: GraphBuilder, node: Node | None, at: int) -> ScaledElement | None:
     """What `node` makes of its inputs, if that is linear."""
 
-    def of(value: Value) -> Linear:
+    def of(value: Value) -> ScaledElement:
         return linear(builder, value, at if value.elements > 1 else 0)
 
     match node:

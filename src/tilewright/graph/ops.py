@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 Math: TypeAlias = Callable[..., Tensor]
 
 
-def _matmul(a: Tensor, b: Tensor, *, name: str) -> Tensor:
+def _matmul(a: Tensor, b: Tensor, *, dtype: str | None = None, name: str) -> Tensor:
     """A matrix `b` is shared by every batch of `a`."""
     product = library.dense if b.rank == 2 else library.batch_matmul
-    return product(a, b, name=name)
+    return product(a, b, dtype=dtype, name=name)
 
 
 ADAPTED: dict[str, Math] = {

@@ -20,7 +20,7 @@ Marks: TypeAlias = tuple[tuple[str, Extent], ...]
 """Names with their values, which are not 0: a mark of 0 is none."""
 
 
-class Place(Enum):
+class MarkPlace(Enum):
     """Whose nodes can have a mark, as the end of a sentence."""
 
     ANY = "any tensor"
@@ -37,16 +37,16 @@ class MarkRule:
     """
 
     node: str
-    place: Place = Place.ANY
+    place: MarkPlace = MarkPlace.ANY
     greatest: int | None = None
     text: str = ""
 
     def refusal(self, tensor: Tensor, is_output: bool, value: Extent) -> str:
         """Why what computes `tensor` cannot have the mark; "" where it can."""
         fits = {
-            Place.ANY: True,
-            Place.OUTPUT: is_output,
-            Place.ROWS: not is_output and tensor.rank > 1,
+            MarkPlace.ANY: True,
+            MarkPlace.OUTPUT: is_output,
+            MarkPlace.ROWS: not is_output and tensor.rank > 1,
         }
         if not fits[self.place]:
             return f"only {self.place.value} can have it, not {tensor.name}"
@@ -60,12 +60,12 @@ MARKS: dict[str, MarkRule] = {
     "unroll_step": MarkRule("For", text="unroll to {}"),
     # Stores pass the caches by: they displace nothing there, and no line is read before it is
     # written; who reads it next finds it in memory only.
-    "streamed": MarkRule("Store", Place.OUTPUT, 1, "past the caches"),
+    "streamed": MarkRule("Store", MarkPlace.OUTPUT, 1, "past the caches"),
     # A term of the sum that a condition leaves out is a product with a padding zero: it may be
     # multiplied out instead, as if all other factors were finite.
     "padding": MarkRule("Store", greatest=1, text="of padding zeros"),
     # Rows are stored n // 2 elements beyond a multiple of n.
-    "align": MarkRule("", Place.ROWS, 1024),
+    "align": MarkRule("", MarkPlace.ROWS, 1024),
 }
 
 GREATEST_UNROLL_STEP = 128

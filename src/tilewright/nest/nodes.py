@@ -57,12 +57,18 @@ from tilewright.nest.marks import MARKS, Marks
 
 
 class Kind(Enum):
-    """How a loop runs. Vector and unrolled loops have constant extents in a concrete nest."""
+    """How a loop runs. Vector, unrolled and dot loops have constant extents in a concrete nest.
+
+    A dot is a short innermost loop that reduces; an instruction may do all its iterations at once.
+    So may one on whole tiles do those of a tile loop and of all loops inside.
+    """
 
     SERIAL = "serial"
     PARALLEL = "parallel"
     VECTOR = "vector"
     UNROLLED = "unrolled"
+    DOT = "dot"
+    TILE = "tile"
     BLOCK = "block"
     VIRTUAL = "virtual thread"
     THREAD_X = "thread.x"

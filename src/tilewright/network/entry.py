@@ -72,7 +72,7 @@ class Copy:
 
 
 @dataclass(frozen=True, slots=True)
-class Repeat:
+class RepeatedCalls:
     """`actions` for t = 0, 1, … of loop number `loop`: `trips` times (an int64 in memory, a number,
     or None: without end), and while the bool at `condition` is true. Before each step t is stored
     at `counter`, whoever reads it there.
@@ -101,7 +101,7 @@ class Refuse:
     number: int
 
 
-Action: TypeAlias = KernelCall | Copy | Repeat | Branch | Refuse
+Action: TypeAlias = KernelCall | Copy | RepeatedCalls | Branch | Refuse
 
 
 CLOCK_MONOTONIC = 1
@@ -207,7 +207,7 @@ class _Body:
                 self.lines.append(
                     f"  call void @llvm.memcpy.p0.p0.i64({ends}, i64 {size}, i1 false)"
                 )
-            case Repeat():
+            case RepeatedCalls():
                 self.repeat(action)
             case Branch():
                 self.branch(action)
@@ -222,7 +222,7 @@ class _Body:
         place = self.new(f"getelementptr i8, ptr %scratch, i64 {self.status}")
         self.lines.append(f"  store i64 {status}, ptr {place}")
 
-    def repeat(self, action: Repeat) -> None:
+    def repeat(self, action: RepeatedCalls) -> None:
         """A loop that tests before each step."""
         at, counter, trips = action.loop, f"%t{action.loop}", action.trips
         self.loops.append(at)

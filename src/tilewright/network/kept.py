@@ -36,7 +36,7 @@ from tilewright.target import Target
 
 
 @dataclass(frozen=True, slots=True)
-class Compiled:
+class CompiledNetworks:
     """Networks that were compiled together, one for each shape, and what there is to say of them:
     all `notes`, and the `warnings` for who does not hear these. `weights` are what their constants
     are to be packed from, if they are not.
@@ -48,21 +48,21 @@ class Compiled:
     warnings: tuple[str, ...] = ()
     weights: tuple[Mapping[str, Array], ...] = ()
 
-    def packed(self) -> Compiled:
+    def packed(self) -> CompiledNetworks:
         """The same with its constants."""
         return_freed()  # by import and compilation, whose peaks shall not add to the packed weights
         for network, weights in zip(self.networks, self.weights, strict=False):
             network.constants = pack(network.artifact, weights)
         return replace(self, weights=())
 
-    def pooled(self, pool: ConstantPool) -> Compiled:
+    def pooled(self, pool: ConstantPool) -> CompiledNetworks:
         """The same, where constants that `pool` has already are its."""
         for network in self.networks:
             network.constants = network.constants.pooled(pool)
         return self
 
 
-def keep(cache: ArtifactCache, key: str, compiled: Compiled) -> bool:
+def keep(cache: ArtifactCache, key: str, compiled: CompiledNetworks) -> bool:
     """Write it to the cache; whether it is there then. Constants that are not packed are so one
     after another, on their way.
     """
@@ -110,7 +110,7 @@ def keep(cache: ArtifactCache, key: str, compiled: Compiled) -> bool:
     return True
 
 
-def kept(cache: ArtifactCache, key: str, target: Target) -> Compiled | None:
+def kept(cache: ArtifactCache, key: str, target: Target) -> CompiledNetworks | None:
     """What was kept under `key`; None where there is nothing that is whole."""
     data = cache.read(key)
     if data is None:
@@ -126,7 +126,7 @@ def kept(cache: ArtifactCache, key: str, target: Target) -> Compiled | None:
 
 def _read(
     cache: ArtifactCache, key: str, target: Target, about: Mapping[str, Any], code: memoryview
-) -> Compiled | None:
+) -> CompiledNetworks | None:
     artifacts = []
     for header, length in about["code"]:
         artifacts.append(Artifact.of_header(header, bytes(code[:length])))
@@ -150,4 +150,4 @@ def _read(
             Plan(planned, memory, tuple(one["notes"]), one["verdicts"], one["untemplated"])
         )
     notes, warnings = tuple(about["notes"]), tuple(about["warnings"])
-    return Compiled(tuple(networks), tuple(plans), notes, warnings)
+    return CompiledNetworks(tuple(networks), tuple(plans), notes, warnings)

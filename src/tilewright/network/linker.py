@@ -44,7 +44,7 @@ from tilewright.network.entry import (
     KernelCall,
     Place,
     Refuse,
-    Repeat,
+    RepeatedCalls,
     Row,
     Slot,
 )
@@ -200,7 +200,7 @@ class Linker:
             *self._results(body.outputs[loop.carried :], stacked),
             *self._hand_on(call, carried),
         )
-        repeat = Repeat(
+        repeat = RepeatedCalls(
             number,
             self.place(call.node.inputs[0]) if loop.counted else loop.trips,
             carried[0] if loop.conditional else None,
@@ -250,7 +250,7 @@ class Linker:
                     names = (_listed(side) or "nothing" for side in sides)
                     most = max(sum(s.flops for s in side) for side in sides)
                     return NetworkStep(f"if: {' else: '.join(names)}", most)
-                case Repeat(trips=trips, actions=actions):
+                case RepeatedCalls(trips=trips, actions=actions):
                     inner = [step(a) for a in actions]
                     often = trips if isinstance(trips, int) else 1
                     times = f" x{trips}" if isinstance(trips, int) else ""

@@ -16,9 +16,9 @@ from tilewright.records.answers import (
     TrialLine,
 )
 from tilewright.records.database import Database
-from tilewright.records.exchange import Imported
+from tilewright.records.exchange import ImportedRecords
 from tilewright.records.machine import Machine
-from tilewright.records.matching import Match, find_record
+from tilewright.records.matching import RecordMatch, find_record
 from tilewright.records.rows import (
     CeilingsRow,
     FactsRow,
@@ -37,12 +37,12 @@ __all__ = [
     "Database",
     "ErrorCount",
     "FactsRow",
-    "Imported",
+    "ImportedRecords",
     "LoadRow",
     "Machine",
-    "Match",
     "ModelRow",
     "ModelTask",
+    "RecordMatch",
     "ReuseRow",
     "Round",
     "RunRow",

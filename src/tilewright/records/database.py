@@ -278,7 +278,7 @@ class Database(Reader):
 
     def import_(
         self, file: str | Path, check: Callable[[exchange.Item], None] = lambda _: None
-    ) -> exchange.Imported:
+    ) -> exchange.ImportedRecords:
         """Merge an export: rows that are here already stay as they are. Can be repeated.
 
         Raises RecordsError naming the line that is wrong, or that `check` raises it for; the
@@ -287,7 +287,7 @@ class Database(Reader):
         file = Path(file)
         return self._take_in(exchange.read_items(file, check), lambda: exchange.importing(file))
 
-    def merge(self, other: Reader) -> exchange.Imported:
+    def merge(self, other: Reader) -> exchange.ImportedRecords:
         """Add what another database holds; rows that are here already stay as they are."""
         if other.name == self.name:
             raise RecordsError(f"{self.name} cannot be merged with itself: name another database")
@@ -295,7 +295,7 @@ class Database(Reader):
 
     def _take_in(
         self, items: Iterable[exchange.Item], naming: Callable[[], AbstractContextManager[None]]
-    ) -> exchange.Imported:
+    ) -> exchange.ImportedRecords:
         """Add rows that are not here; errors of this database arise inside `naming()`."""
         counts: Counter[str] = Counter()
         batch: list[Trial] = []
@@ -317,7 +317,7 @@ class Database(Reader):
                             counts[name] += added
         with naming():
             self._import_trials(batch, counts)
-        return exchange.Imported(**counts)
+        return exchange.ImportedRecords(**counts)
 
     def _import_trials(self, batch: list[Trial], counts: Counter[str]) -> None:
         """Add the batch, count it and empty it."""

@@ -61,7 +61,7 @@ _RECORD_OF = {type_: record for record, type_ in RECORDS.items()}
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class ImportedRecords:
     """How many rows an import added, and how many trials were known already."""
 
     machines: int = 0

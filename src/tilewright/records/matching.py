@@ -20,7 +20,7 @@ from tilewright.records.rows import CARRIED, Trial, WorkloadRow, program_kind
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class RecordMatch:
     """A trial found for a task; `exact` if of this very machine; `note` says what is amiss, in the
     same words for all tasks of which it is true, and `detail` what is so of this one.
 
@@ -58,7 +58,7 @@ def find_record(
     machine: Machine,
     runs: Callable[[Trial], bool] = lambda _: True,
     without: Collection[int] = (),
-) -> Match:
+) -> RecordMatch:
     """The best trial of `workload` on `machine`, else on the nearest machine of the same kind, of
     those whose ids are not in `without`.
 
@@ -67,7 +67,7 @@ def find_record(
     """
     own = database.best(workload.hash, machine.fingerprint, without=without)
     if own is not None:
-        return Match(own, True, "")
+        return RecordMatch(own, True, "")
     others = []
     too_large = False
     for other in others_like(database, machine):
@@ -78,13 +78,13 @@ def find_record(
             others.append((_distance(machine, other), trial.latency_s, other, trial))
     if too_large and not others:
         why = "programs recorded on other machines need more than this one has"
-        return Match(None, False, why)
+        return RecordMatch(None, False, why)
     if not others:
         return _missing(database, workload, machine)
     _, _, nearest, trial = min(others, key=lambda entry: entry[:2])
     why = "; ".join(machine.differences(nearest))
     note = f"no record of this machine; using one of another ({why})"
-    return Match(trial, False, note)
+    return RecordMatch(trial, False, note)
 
 
 def others_like(database: Database, machine: Machine) -> list[Machine]:
@@ -98,11 +98,11 @@ def _distance(machine: Machine, other: Machine) -> tuple[int, int]:
     return len(machine.differences(other)), len(features)
 
 
-def _missing(database: Database, workload: WorkloadRow, machine: Machine) -> Match:
+def _missing(database: Database, workload: WorkloadRow, machine: Machine) -> RecordMatch:
     """Why no trial serves: all failed, other shapes only, or nothing at all."""
     failed = sum(round_.trials for round_ in database.rounds(machine.fingerprint, workload.hash))
     if failed:
-        return Match(None, False, f"all {failed} recorded trials failed on this machine")
+        return RecordMatch(None, False, f"all {failed} recorded trials failed on this machine")
     note = f"no record in {database.name}, so untuned (tune longer)"
     relatives = [
         relative
@@ -110,9 +110,9 @@ def _missing(database: Database, workload: WorkloadRow, machine: Machine) -> Mat
         if relative.hash != workload.hash
     ]
     if not relatives:
-        return Match(None, False, note)
+        return RecordMatch(None, False, note)
     shapes = ", ".join(str(list(relative.extents)) for relative in relatives[:3])
-    return Match(
+    return RecordMatch(
         None,
         False,
         note,

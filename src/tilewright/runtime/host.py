@@ -16,6 +16,7 @@ from tilewright.ground.errors import RunError
 from tilewright.ground.lazy import llvm
 from tilewright.runtime.symbols import elf_machine
 from tilewright.target import CpuTarget, Target
+from tilewright.target.cpu import host_features
 
 # ELF machine numbers, by the names that `platform.machine()` uses on Linux.
 MACHINES = {62: "x86_64", 183: "aarch64", 243: "riscv64", 40: "arm", 3: "i386"}
@@ -59,7 +60,7 @@ def host_architecture() -> str:
 
 @functools.cache
 def _host_features() -> frozenset[str]:
-    found = {name for name, on in llvm.get_host_cpu_features().items() if on}
+    found = {name for name, on in host_features().items() if on}
     if host_architecture() == "aarch64":
         getauxval = ctypes.CDLL(None).getauxval
         getauxval.restype, getauxval.argtypes = ctypes.c_ulong, (ctypes.c_ulong,)

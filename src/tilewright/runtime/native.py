@@ -45,7 +45,7 @@ DECLARED = re.compile(r"^declare .*?@(?!llvm\.)(\w+)\(", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
-class Native:
+class NativeFunctions:
     """The functions of this module, compiled for this process. `parallel` is an address; `invoke`
     is there if this interpreter can be given it.
     """
@@ -82,7 +82,7 @@ def _object_code(ir: str) -> bytes:
 
 
 @functools.cache
-def native(architecture: str) -> Native:
+def native(architecture: str) -> NativeFunctions:
     """Compile and load the functions once per process."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
@@ -99,7 +99,7 @@ def native(architecture: str) -> Native:
         # own end does not wait for.
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(owner))
     ctypes.CFUNCTYPE(None, ctypes.c_int32)(library["tw_limit_cores"])(available_cores())
-    return Native(
+    return NativeFunctions(
         call=CALL(library["tw_call"]),
         bench=BENCH(library["tw_bench"]),
         invoke=method(library["tw_invoke"]) if QUICK else None,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 from tilewright.expr.nodes import Tensor
 from tilewright.expr.rewrites.online_softmax import SoftmaxProduct, find, rewrite
 from tilewright.expr.tensors import Compute
 from tilewright.ground.errors import ScheduleError
-from tilewright.schedule.state import Stage, State, Step, new_stage
+from tilewright.schedule.state import Stage, State, Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class OnlineSoftmax(Step):
             state.insert_before(self.stage, tensor)
         for name in found.replaced:
             del state.stages[name]
-        state.stages[self.stage] = new_stage(replace(stage.tensor, source=new.result))
+        state.redefine(self.stage, new.result)
 
 
 def softmax_product(state: State, stage: Stage) -> SoftmaxProduct | None:

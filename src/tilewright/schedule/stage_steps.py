@@ -29,7 +29,7 @@ from tilewright.expr.rewrites.zero_terms import is_solvable, without_zero_terms
 from tilewright.expr.tensors import Compute
 from tilewright.expr.written import DEEPEST_EXPRESSION, GREATEST_EXPRESSION, written
 from tilewright.ground.errors import ScheduleError
-from tilewright.schedule.state import Stage, State, Step, extent_int
+from tilewright.schedule.state import Role, Stage, State, Step, extent_int
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +105,9 @@ class CacheWrite(Step):
             raise ScheduleError(f"{self.stage}: cache_write must come before other steps on it")
         source = stage.compute
         local = Tensor(f"{self.stage}.local", stage.tensor.shape, stage.tensor.dtype, source)
-        state.insert_before(self.stage, local)
+        state.insert_before(self.stage, local, Role.CACHE)
         body = Read(local, tuple(a.var for a in source.axes))
-        copy = Compute(source.axes, body, source.hints)
-        state.stages[self.stage] = Stage(
-            replace(stage.tensor, source=copy), [[a.name] for a in source.axes]
-        )
+        state.redefine(self.stage, Compute(source.axes, body, source.hints))
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,15 +180,13 @@ class RFactor(Step):
             if producer.attach is not None:
                 raise ScheduleError(f"{producer.name} is attached; factor {self.stage} before that")
         partial = self._partial(stage, source, axis)
-        state.insert_before(self.stage, partial)
+        state.insert_before(self.stage, partial, Role.PARTIAL)
         factor = Axis(f"{axis.name}.f", self.factor, reduce=True)
         assert isinstance(source.body, Reduce)
         body = Reduce(
             source.body.op, (factor,), Read(partial, (*(a.var for a in source.axes), factor.var))
         )
-        final = replace(stage.tensor, source=Compute(source.axes, body, source.hints))
-        groups = [[a.name] for a in (*source.axes, factor)]
-        state.stages[self.stage] = Stage(final, groups, attach=stage.attach, store=stage.store)
+        state.redefine(self.stage, Compute(source.axes, body, source.hints), Role.TOTAL)
 
     def _partial(self, stage: Stage, source: Compute, axis: Axis) -> Tensor:
         assert isinstance(source.body, Reduce)

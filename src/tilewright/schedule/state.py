@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from typing import ClassVar, TypeAlias
 
 from tilewright.expr.dag import ComputeDAG
@@ -73,10 +74,21 @@ class InForm:
     around: int
 
 
+class Role(Enum):
+    """What a stage is for."""
+
+    RESULT = "results"
+    CACHE = "results, before they are copied"
+    PARTIAL = "sums of a part of the terms"
+    TOTAL = "sums of those"
+
+
 @dataclass(slots=True)
 class Stage:
     """One computed tensor under transformation.
 
+    `node` is what it is in the DAG, or is made of; `work` the stage whose work it does: of a write
+    cache, the one that copies it.
     `groups` are the tile levels, outermost first, each a list of leaves. `attach` None means at
     the root. `parallel` is how many of the outermost leaves run as one parallel region.
     `packed` names constants stored in the order of this stage's loops. `scope` says which threads
@@ -86,6 +98,9 @@ class Stage:
 
     tensor: Tensor
     groups: list[list[str]]
+    node: str
+    work: str
+    role: Role = Role.RESULT
     relations: list[Relation] = field(default_factory=list)
     kinds: dict[str, Kind] = field(default_factory=dict)
     parallel: Extent = 0
@@ -161,7 +176,7 @@ class Stage:
 
 def new_stage(tensor: Tensor) -> Stage:
     """A stage with its axes as loops, each a tile level of its own."""
-    stage = Stage(tensor, [])
+    stage = Stage(tensor, [], tensor.name, tensor.name)
     stage.groups = [[axis.name] for axis in stage.axes]
     return stage
 
@@ -271,14 +286,23 @@ class State:
         said = stage.form or stage.relations or stage.attach
         return not (said or self.attached(stage.name))
 
-    def insert_before(self, anchor: str, tensor: Tensor) -> Stage:
-        """Add a stage just before `anchor` in topological order."""
+    def insert_before(self, anchor: str, tensor: Tensor, role: Role = Role.RESULT) -> None:
+        """Add a stage, made of `anchor`, just before that in topological order."""
         self._check_new(tensor.name)
-        stage = new_stage(tensor)
+        stage, whole = new_stage(tensor), self[anchor]
+        stage.node, stage.role = whole.node, role
+        if role is Role.CACHE:
+            stage.work = whole.work
         items = list(self.stages.items())
         at = [n for n, _ in items].index(anchor)
         self.stages = dict([*items[:at], (tensor.name, stage), *items[at:]])
-        return stage
+
+    def redefine(self, name: str, source: Compute, role: Role = Role.RESULT) -> None:
+        """Let a stage compute the same by other means, in plain loops where it is attached."""
+        old = self[name]
+        new = self.stages[name] = new_stage(replace(old.tensor, source=source))
+        new.node, new.role, new.work = old.node, role, old.work
+        new.attach, new.store = old.attach, old.store
 
     def _check_new(self, name: str) -> None:
         given = (*self.dag.inputs, *self.constants, *self.tables)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 from tilewright.expr.rewrites.winograd import MATRICES, Convolution, find, rewrite, rounding
 from tilewright.ground.errors import ScheduleError
-from tilewright.schedule.state import Mapped, State, Step, new_stage
+from tilewright.schedule.state import Mapped, State, Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Winograd(Step):
         new = rewrite(stage.tensor, Convolution(found.data, found.weights, windows), self.tile)
         for tensor in new.stages:
             state.insert_before(self.stage, tensor)
-        state.stages[self.stage] = new_stage(replace(stage.tensor, source=new.result))
+        state.redefine(self.stage, new.result)
         state.constants = tuple(new.weights if t == weights else t for t in state.constants)
         state.tables = (*state.tables, *new.tables)
         state.rounding *= rounding(self.tile) ** len(windows)

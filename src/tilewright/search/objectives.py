@@ -13,7 +13,7 @@ Input: the best latency of every task. Output: one number, and its derivative by
 | f2    | `LatencyRequirement`   | sum of max(l_j, L_j): no time for a model quick enough  |
 | f3    | `GeomeanSpeedup`       | -(product of B_j / l_j)^(1/m): speed-up over references |
 | f4    | `EarlyStopping`        | any of the others; a task that stalls counts as stalled |
-|       | `Custom`               | any function of the l_j                                 |
+|       | `CustomObjective`      | any function of the l_j                                 |
 
 A model's latency is the weighted sum of its tasks' latencies; a task may serve several models. All
 latencies are in seconds. A derivative at a kink is the one towards lower latency, for that is where
@@ -106,7 +106,7 @@ class GeomeanSpeedup:
 
 
 @dataclass(frozen=True, slots=True)
-class Custom:
+class CustomObjective:
     """The user's function of the models' latencies; its gradient by central differences."""
 
     function: Callable[[Sequence[float]], float]
@@ -162,7 +162,7 @@ def as_objective(
         case Objective() if not isinstance(wanted, type):
             return wanted
         case _ if callable(wanted) and not isinstance(wanted, type):
-            return Custom(wanted)
+            return CustomObjective(wanted)
     raise InputError(
         f"an objective is an instance such as TotalLatency() or a function of the models' "
         f"latencies, not {wanted!r}"

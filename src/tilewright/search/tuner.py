@@ -69,7 +69,7 @@ MAX_TRANSFER, TRANSFER_S, TRANSFER_SHARE = 16, 0.25, 0.1
 
 
 @dataclass
-class Pace:
+class TimeLeft:
     """Whether there is time for one more step, by the longest so far; `clock` gives seconds."""
 
     clock: Callable[[], float]
@@ -186,7 +186,7 @@ class Tuner:
             brief=self.way.short,
         )
         limit_s = inf if budget.minutes is None else budget.minutes * 60
-        pace = Pace(lambda: self.elapsed_s, self.start_s)
+        pace = TimeLeft(lambda: self.elapsed_s, self.start_s)
         confirmation.run(
             self.searches, lambda: pace.is_late(limit_s), lambda i: tell(i, CONFIRMING)
         )

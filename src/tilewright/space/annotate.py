@@ -11,7 +11,7 @@ own. How deep inside that consumer is a decision.
 from __future__ import annotations
 
 from tilewright.expr.nodes import Expr, Extent, as_expr, select
-from tilewright.schedule.state import Stage
+from tilewright.schedule.state import Role, Stage
 from tilewright.schedule.steps import (
     Annotate,
     ComputeAt,
@@ -19,11 +19,10 @@ from tilewright.schedule.steps import (
     Mark,
     Parallel,
     Reorder,
-    Split,
     StoreAt,
 )
-from tilewright.space.decisions import TileFactors, slack, variables
-from tilewright.space.derivation import Derivation, dag_node
+from tilewright.space.decisions import TILE, Level, S
+from tilewright.space.derivation import Derivation
 from tilewright.space.predicates import block_length, is_inlinable, table_axes, vector_axis
 
 STREAMED = (0, 1)
@@ -58,7 +57,7 @@ def _locations(d: Derivation, name: str) -> list[Derivation]:
     fixed = name in d.within or stage.attach is not None or name in d.tiled or stage.form
     # Table products are unrolled and large: inside of another stage's loops they would be written
     # once for each of its versions (and tiles inside of theirs, see `_enclosing`).
-    if fixed or d.state.is_output(name) or name.endswith(".rf") or table_axes(stage):
+    if fixed or d.state.is_output(name) or stage.role is Role.PARTIAL or table_axes(stage):
         return [d]
     found = []
     for target in _enclosing(d, stage):
@@ -70,7 +69,7 @@ def _locations(d: Derivation, name: str) -> list[Derivation]:
         one.apply(ComputeAt(name, target.name, at))
         one.constraints += [at <= latest for latest in _latest(one, stage, target)]
         found.append(one)
-    if is_inlinable(d.state, stage) and not d.state.attached(name):
+    if is_inlinable(d.state, stage) and not d.state.attached(name) and name not in d.factors:
         one = _named(d, name, "inline")
         one.apply(ComputeInline(name))
         found.append(one)
@@ -180,11 +179,7 @@ def _split_vector(d: Derivation, stage: Stage, axis: str) -> str:
     lanes = d.target.lanes(stage.tensor.dtype)
     if attached_copy or has_children or not isinstance(extent, int) or extent <= lanes:
         return axis
-    within = block_length(stage, axis, d.target)
-    name, over = f"{stage.name}.{axis}", slack(extent, lanes)
-    tile = TileFactors(name, stage.name, extent, 2, slack=over, lanes=lanes, within=within)
-    d.decide(tile)
-    d.apply(Split(stage.name, axis, variables(tile)))
+    d.tile(stage, axis, (S, TILE), vector=True, within=block_length(stage, axis, d.target))
     return f"{axis}.1"
 
 
@@ -198,22 +193,21 @@ def _annotate_stages(d: Derivation) -> None:
 
 def decide_unrolling(d: Derivation, stage: Stage) -> None:
     """How many statements loops of a tiled stage may be written out to."""
-    node = dag_node(stage.name)
-    step = d.choose(f"{node}.unroll", node, "pragma", UNROLL_STEPS)
+    step = d.choose(f"{stage.work}.unroll", stage.work, "pragma", UNROLL_STEPS)
     d.apply(Mark(stage.name, "unroll_step", step))
 
 
 def _stream_outputs(d: Derivation) -> None:
     for stage in d.state.stages.values():
         if d.state.is_output(stage.name) and stage.form is None:
-            name, node = f"{stage.name}.streamed", dag_node(stage.name)
-            streamed = d.choose(name, node, "pragma", STREAMED, ordered=False)
+            name = f"{stage.name}.streamed"
+            streamed = d.choose(name, stage.work, "pragma", STREAMED, ordered=False)
             d.apply(Mark(stage.name, "streamed", streamed))
 
 
 def _parallelise(d: Derivation, stage: Stage) -> None:
     """How many outer loops form the parallel region; never past an attached stage."""
-    limit = _parallel_limit(stage, d.tiled.get(stage.name))
+    limit = _parallel_limit(stage, d.tiled.get(stage.name, ()))
     if limit == 0:
         return
     options = tuple(range(limit + 1))
@@ -224,13 +218,11 @@ def _parallelise(d: Derivation, stage: Stage) -> None:
         d.constraints.append(count <= _leaves_until(stage, as_expr(child.attach.level)))
 
 
-def _parallel_limit(stage: Stage, structure: str | None) -> int:
+def _parallel_limit(stage: Stage, structure: tuple[Level, ...]) -> int:
     """Leading spatial loops, without the innermost (register or vector) level."""
     count = 0
-    outer = stage.groups[:-1]
-    if structure is not None and "R" in structure:
-        outer = stage.groups[: structure.index("R")]
-    for group in outer:
+    reductions = [i for i, level in enumerate(structure) if level.letter == "R"]
+    for group in stage.groups[: reductions[0] if reductions else -1]:
         for leaf in group:
             if stage.is_reduction(leaf):
                 return count

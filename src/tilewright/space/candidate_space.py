@@ -21,9 +21,9 @@ import numpy as np
 
 from tilewright.contract.gene import Gene, Value, compact, read_decisions
 from tilewright.cost.candidates import Bools, Ints, Population, concatenate
-from tilewright.cost.resources import limits, resources
+from tilewright.cost.resources import Amounts, limits, resources
 from tilewright.expr.evaluate import ColumnProgram
-from tilewright.expr.nodes import Expr, Extent
+from tilewright.expr.nodes import Expr
 from tilewright.ground.errors import ScheduleError
 from tilewright.nest.nodes import Program
 from tilewright.schedule.state import Stage
@@ -66,9 +66,9 @@ class Producer(ABC):
         """What a gene says of it: JSON text."""
 
     @property
+    @abstractmethod
     def stages(self) -> Mapping[str, Stage]:
-        """Those of its schedule, if it is one."""
-        return {}
+        """The stages by name, as scheduled."""
 
     @property
     def serves_unmeasured(self) -> bool:
@@ -86,8 +86,8 @@ class Producer(ABC):
         return tuple(v for decision in self.decisions for v in decision.columns)
 
     @cached_property
-    def resources(self) -> dict[str, Extent]:
-        """Named amounts as expressions over the decisions (`cost.resources`)."""
+    def resources(self) -> Amounts:
+        """Amounts as expressions over the decisions (`cost.resources`)."""
         return resources(self.program, self.target)
 
     @cached_property

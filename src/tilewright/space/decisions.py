@@ -1,6 +1,6 @@
 """Decisions: the free parameters of a sketch, each a few integer columns of the candidate matrix.
 
-    TileFactors("conv.f", "conv", extent=256, levels=4)  columns conv.f#1, conv.f#2, conv.f#3
+    TileFactors("conv.f", "conv", 256, (S, S, S, TILE))  columns conv.f#1, conv.f#2, conv.f#3
     Choice("conv.unroll", "conv", "pragma", (0, 16, 64)) column  conv.unroll
     Rows("conv.tiles", "conv", ((6, 64), (12, 32)))      columns conv.tiles#1, conv.tiles#2
 
@@ -21,6 +21,7 @@ import numpy as np
 from tilewright.contract.gene import variables as named_variables
 from tilewright.cost.candidates import Ints
 from tilewright.expr.nodes import Var
+from tilewright.nest.nodes import Kind
 
 INNERMOST_LIMIT = 64  # elements of one register-tile axis (a reduction has no such limit)
 WASTE = 16  # an axis may be exceeded by a sixteenth of its extent
@@ -150,27 +151,41 @@ def _factorisations(total: int, parts: int, innermost: int) -> Ints:
     return rows
 
 
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One level of a tiling, of spatial ("S") or reduction axes ("R"): how its loops run, the most
+    iterations that one has, and as how many lanes these run, if it is the innermost.
+    """
+
+    letter: str
+    kind: Kind = Kind.SERIAL
+    most: int | None = None
+    lanes: int = 0
+
+
+S, R = Level("S"), Level("R")
+TILE = Level("S", Kind.UNROLLED, INNERMOST_LIMIT)
+
+
 @dataclass(frozen=True)
 class TileFactors:
-    """Tile lengths of one axis: `levels - 1` columns, the outermost level is inferred.
-
-    They may run over the axis by `slack`. `lanes` is the number of vector lanes where the innermost
-    tile runs along a vector, else 0; `within` is for an axis that is divided by that number
-    somewhere (groups of channels), else 0; `threads` is the level that is bound to a GPU's threads,
-    else 0. So many outer levels as `inside` says have one iteration.
+    """Tile lengths of one axis, a column for each of its `levels` but the outermost, whose length
+    is inferred. They may run over the axis by `slack`. `within` is for an axis that is divided by
+    that number somewhere (groups of channels), else 0.
     """
 
     name: str
     stage: str
     extent: int
-    levels: int
-    innermost: int = INNERMOST_LIMIT
+    levels: tuple[Level, ...]
     slack: int = 0
-    lanes: int = 0
     within: int = 0
-    threads: int = 0
-    inside: int = 0
     is_choice: ClassVar[bool] = False
+
+    @property
+    def threads(self) -> int:
+        """The level that is bound to a GPU's threads, else 0."""
+        return next((i for i, x in enumerate(self.levels) if x.kind is Kind.THREAD_X), 0)
 
     @property
     def mutations(self) -> Mapping[str, Mutation]:
@@ -179,15 +194,17 @@ class TileFactors:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        return named_variables(self.name, self.levels - 1)
+        return named_variables(self.name, len(self.levels) - 1)
 
     @property
     def table(self) -> Ints:
-        every = tile_table(
-            self.extent, self.levels, self.innermost, self.slack, self.lanes, self.within
-        )
-        if self.inside:
-            every = every[every[:, self.inside - 1 :].prod(axis=1) >= self.extent]
+        *outer, last = self.levels
+        most = last.most or self.extent
+        every = tile_table(self.extent, len(self.levels), most, self.slack, last.lanes, self.within)
+        for i, level in enumerate(outer):
+            if level.most is not None:
+                lengths = every[:, i - 1] if i else -(-self.extent // every.prod(axis=1))
+                every = every[lengths <= level.most]
         return every
 
     def mutate(self, rng: np.random.Generator, rows: Ints) -> Ints:

@@ -16,12 +16,12 @@ from enum import Enum
 
 from tilewright.contract.arguments import described
 from tilewright.expr.dag import ComputeDAG
-from tilewright.expr.nodes import Expr
+from tilewright.expr.nodes import Expr, Extent
 from tilewright.ground.errors import InputError, ScheduleError, TilewrightError, VerifyError
 from tilewright.ground.text import one_line
 from tilewright.schedule.state import At, Stage, State
-from tilewright.schedule.steps import Fuse, Step
-from tilewright.space.decisions import Choice, Decision, variables
+from tilewright.schedule.steps import ComputeAt, Fuse, Split, Step, extent_int
+from tilewright.space.decisions import Choice, Decision, Level, TileFactors, slack, variables
 from tilewright.target import Target
 
 UNTOLD = ("skip", "always_inline", "linked", "chained", "row_reduction")
@@ -53,10 +53,11 @@ class Derivation:
     """A partial sketch: the schedule so far, the working stage, the decisions made free.
 
     `constraints` are bool expressions over decision variables that a row must satisfy. `tiled`
-    maps a multi-level tiled stage to its tile structure. `periods` says for a DAG node the axes
+    maps a multi-level tiled stage to its levels. `periods` says for a DAG node the axes
     along which its terms repeat, and after how many steps. `within` says where some stages are to
     be computed, None is at the root, and `stored` where one's values are kept, if that is further
-    out. `chunks` says how a DAG node is to be tiled around others. `variant` names structural
+    out. `chunks` says how a DAG node is to be tiled around others. `factors` are what dots read as
+    it is: a padded image, values made narrow, or in another order. `variant` names structural
     choices.
     """
 
@@ -65,11 +66,12 @@ class Derivation:
     target: Target
     decisions: dict[str, Decision] = field(default_factory=dict)
     constraints: list[Expr] = field(default_factory=list)
-    tiled: dict[str, str] = field(default_factory=dict)
+    tiled: dict[str, tuple[Level, ...]] = field(default_factory=dict)
     periods: dict[str, dict[str, int]] = field(default_factory=dict)
     within: dict[str, At | None] = field(default_factory=dict)
     stored: dict[str, At] = field(default_factory=dict)
     chunks: dict[str, Chunks] = field(default_factory=dict)
+    factors: set[str] = field(default_factory=set)
     applied: tuple[str, ...] = ()
     variant: tuple[str, ...] = ()
 
@@ -85,6 +87,7 @@ class Derivation:
             within=dict(self.within),
             stored=dict(self.stored),
             chunks=dict(self.chunks),
+            factors=set(self.factors),
         )
 
     @property
@@ -123,6 +126,30 @@ class Derivation:
         (chosen,) = variables(self.decide(Choice(name, stage, role, options, ordered)))
         return chosen
 
+    def tile(
+        self, stage: Stage, axis: str, levels: Sequence[Level], *, vector: bool = False,
+        padded: bool = True, by_one: bool = False, period: int = 1, within: int = 0,
+    ) -> TileFactors:  # fmt: skip
+        """Split an axis into tiles whose lengths are to be decided; those of a `vector` axis fill
+        vectors, `padded` ones may run over it by their `slack`. With a `period` they are of every
+        so many elements, and a loop inside is over the positions in it.
+        """
+        extent = -(-extent_int(stage.root_axis(axis).extent) // period)
+        lanes = self.target.lanes(stage.tensor.dtype) if vector else 0
+        over = slack(extent, lanes, by_one) if padded else 0
+        levels = (*levels[:-1], replace(levels[-1], lanes=lanes))
+        tiles = TileFactors(f"{stage.work}.{axis}", stage.work, extent, levels, over, within)
+        positions = (period,) if period > 1 else ()
+        self.decide(tiles)
+        self.apply(Split(stage.name, axis, (*variables(tiles), *positions)))
+        return tiles
+
+    def compute_next(self, target: str, level: Extent) -> Derivation:
+        """Compute the stage before the working one inside of a target, and move on to its own."""
+        self.advance()
+        self.apply(ComputeAt(self.working.name, target, level))
+        return self.advance()
+
     def advance(self) -> Derivation:
         """Move to the stage before the working one (i' = i - 1)."""
         self.stage = previous(self.state, self.stage)
@@ -134,14 +161,6 @@ def previous(state: State, stage: str | None) -> str | None:
     names = list(state.stages)
     at = names.index(stage) if stage in state.stages else len(names)
     return names[at - 1] if at > 0 else None
-
-
-def dag_node(stage: str) -> str:
-    """The DAG node whose work a stage does: a write cache does its node's.
-
-    Decisions are named and grouped by node, so that sketches with and without a cache share them.
-    """
-    return stage.removesuffix(".local")
 
 
 @dataclass(frozen=True, slots=True)

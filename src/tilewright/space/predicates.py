@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from math import gcd
 
 from tilewright.expr import access
+from tilewright.expr.contraction import narrow_factors
 from tilewright.expr.index.simplify import affine
 from tilewright.expr.nodes import (
     Axis,
@@ -30,8 +31,9 @@ from tilewright.expr.nodes import (
 from tilewright.expr.tensors import Table, is_constant
 from tilewright.schedule.stage_steps import outgrows
 from tilewright.schedule.state import Stage, State
-from tilewright.target import Target
+from tilewright.target import CpuTarget, Target
 from tilewright.target.cpu import SHUFFLED_STRIDE
+from tilewright.target.dots import dot_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +199,45 @@ def vector_axis(state: State, stage: Stage, target: Target) -> str | None:
     wide = [a for a in clean if _fills(a, lanes if a.reduce else lanes / 2)]
     shuffled = [a for a in near if _fills(a, lanes / 2)]
     return next((a.name for a in wide + shuffled + clean + spatial), None)
+
+
+@dataclass(frozen=True, slots=True)
+class DotLoop:
+    """A stage whose reduction along `axis` is made of dots of `length` terms; `fixed` is the factor
+    that all lanes share.
+    """
+
+    axis: str
+    length: int
+    fixed: Read
+
+
+def dot_loop(state: State, stage: Stage, target: Target) -> DotLoop | None:
+    """The reduction along which a dot instruction of the target multiplies and adds: one factor is
+    a constant whose layout may change, the other one is contiguous along the reduction and the same
+    in all lanes.
+
+        C[i, j] = Σ_k int32(a[i, k]) * int32(b[k, j])       lanes along j:  k, 4
+    """
+    body, e = stage.compute.body, element_expr(stage)
+    if not isinstance(target, CpuTarget) or not isinstance(body, Reduce) or body.op != "sum":
+        return None
+    factors = narrow_factors(e)
+    dot = factors and dot_of(target, *(read.tensor.dtype.name for read in factors))
+    if factors is None or dot is None:
+        return None
+    lanes, free = vector_axis(state, stage, target), packable_constants(state, stage)
+    fixed, packed = sorted(factors, key=lambda read: read.tensor.name in free)
+    if packed.tensor.name not in free:
+        return None
+    if lanes is None or lanes in free_vars(fixed) or lanes not in free_vars(packed):
+        return None
+    shared = free_vars(fixed) & free_vars(packed)
+    for axis in stage.compute.reduce_axes:
+        long = isinstance(axis.extent, int) and axis.extent >= 2 * dot.length
+        if long and axis.name in shared and _is_contiguous(fixed.indices, axis.name):
+            return DotLoop(axis.name, dot.length, fixed)
+    return None
 
 
 def _fills(axis: Axis, lanes: float) -> bool:

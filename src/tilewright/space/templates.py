@@ -9,7 +9,7 @@ Where a parameter changes the nest's structure, there is a producer for each of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,6 +17,7 @@ from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Extent
 from tilewright.nest.nodes import Program
 from tilewright.schedule.producers import Instance, instance_of, matched, takes
+from tilewright.schedule.state import Stage, State
 from tilewright.schedule.templates import Template, templates_of
 from tilewright.schedule.templates.template import Row
 from tilewright.space.candidate_space import CandidateSpace, Producer
@@ -42,6 +43,11 @@ class TemplateProducer(Producer):
     def producer(self) -> str:
         """Its name and numbers, the decisions free."""
         return self.instance.producer
+
+    @cached_property
+    def stages(self) -> Mapping[str, Stage]:
+        """Those of the DAG: nothing is scheduled."""
+        return State(self.instance.anchor.dag).stages
 
     @cached_property
     def program(self) -> Program:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import functools
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -22,6 +24,7 @@ CACHE_FOLDER = Path("/sys/devices/system/cpu/cpu0/cache")
 CGROUPS = Path("/sys/fs/cgroup")
 OWN_CGROUP = Path("/proc/self/cgroup")
 DEFAULT_CACHES = {1: 32 * KIB, 2: 512 * KIB, 3: 8 * MIB}
+ARCH_PRCTL, ARCH_REQ_XCOMP_PERM, XTILEDATA = 158, 0x1023, 18  # of Linux on x86-64
 SHUFFLED_STRIDE = 4
 """Lanes no more elements apart are read by contiguous loads and shuffled."""
 
@@ -128,7 +131,7 @@ class CpuTarget(Target):
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class CpuFamily:
     """What CPUs of one kind share: names, vector registers, caches (bytes a core; L3 shared)."""
 
     names: tuple[str, ...]
@@ -145,42 +148,42 @@ class Family:
 # Named CPUs. Vector widths are those that pay (NEON's 128 bits on AArch64); caches and cores are
 # typical of the parts sold, and a spec may override them.
 FAMILIES = (
-    Family(
+    CpuFamily(
         ("generic-aarch64", "cortex-a35", "cortex-a53", "cortex-a55", "cortex-a57", "cortex-a72"),
         ARM_TRIPLE, 128, 32, 4, 32 * KIB, 256 * KIB, 0,
     ),
-    Family(
+    CpuFamily(
         ("cortex-a73", "cortex-a75", "cortex-a76", "cortex-a77", "cortex-a78", "cortex-a510",
          "cortex-a520", "cortex-a710", "cortex-a715", "cortex-a720", "cortex-x1", "cortex-x2",
          "cortex-x3", "cortex-x4"),
         ARM_TRIPLE, 128, 32, 4, 64 * KIB, 512 * KIB, 2 * MIB,
     ),
-    Family(
+    CpuFamily(
         ("neoverse-e1", "neoverse-n1", "neoverse-n2", "neoverse-v1", "neoverse-v2"),
         ARM_TRIPLE, 128, 32, 16, 64 * KIB, 1 * MIB, 32 * MIB,
     ),
-    Family(
+    CpuFamily(
         ("apple-m1", "apple-m2", "apple-m3", "apple-m4"),
         APPLE_TRIPLE, 128, 32, 4, 128 * KIB, 4 * MIB, 8 * MIB, line_bytes=128,
     ),
-    Family(
+    CpuFamily(
         ("x86-64", "x86-64-v2", "nehalem", "westmere"),
         X86_TRIPLE, 128, 16, 4, 32 * KIB, 256 * KIB, 8 * MIB,
     ),
-    Family(
+    CpuFamily(
         ("x86-64-v3", "haswell", "broadwell", "skylake", "alderlake"),
         X86_TRIPLE, 256, 16, 4, 32 * KIB, 256 * KIB, 8 * MIB,
     ),
-    Family(
+    CpuFamily(
         ("znver1", "znver2", "znver3"),
         X86_TRIPLE, 256, 16, 8, 32 * KIB, 512 * KIB, 32 * MIB,
     ),
-    Family(("znver4", "znver5"), X86_TRIPLE, 512, 32, 8, 32 * KIB, 1 * MIB, 32 * MIB),
-    Family(
+    CpuFamily(("znver4", "znver5"), X86_TRIPLE, 512, 32, 8, 32 * KIB, 1 * MIB, 32 * MIB),
+    CpuFamily(
         ("x86-64-v4", "skylake-avx512", "cascadelake", "cooperlake"),
         X86_TRIPLE, 512, 32, 16, 32 * KIB, 1 * MIB, 22 * MIB,
     ),
-    Family(
+    CpuFamily(
         ("icelake-server", "sapphirerapids", "emeraldrapids", "graniterapids"),
         X86_TRIPLE, 512, 32, 16, 48 * KIB, 2 * MIB, 48 * MIB,
     ),
@@ -224,7 +227,7 @@ def named_cpu(name: str) -> CpuTarget:
 def host_cpu() -> CpuTarget:
     """This machine. Vector width comes from the features, because virtual machines misname CPUs."""
     triple = llvm.get_default_triple()
-    present: dict[str, bool] = dict(llvm.get_host_cpu_features())
+    present = host_features()
     vector_bits, vector_registers = _vector_facts(triple, present)
     features = [("+" if on else "-") + name for name, on in sorted(present.items())]
     if vector_bits == 512:
@@ -242,6 +245,23 @@ def host_cpu() -> CpuTarget:
         l3_bytes=sizes[3],
         line_bytes=line_bytes,
     )
+
+
+def host_features() -> dict[str, bool]:
+    """LLVM's words for this machine's instruction sets, and whether this process may use them."""
+    present: dict[str, bool] = dict(llvm.get_host_cpu_features())
+    if present.get("amx-tile") and not _allows_tiles():
+        present |= {name: False for name in present if name.startswith("amx-")}
+    return present
+
+
+@functools.cache
+def _allows_tiles() -> bool:
+    """Whether the kernel lets this process, its threads and its forks use tile registers: Linux
+    does when it is asked, unless a thread has too small a stack for signals.
+    """
+    granted: int = ctypes.CDLL(None).syscall(ARCH_PRCTL, ARCH_REQ_XCOMP_PERM, XTILEDATA)
+    return granted == 0
 
 
 def _vector_facts(triple: str, present: dict[str, bool]) -> tuple[int, int]:

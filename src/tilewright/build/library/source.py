@@ -168,6 +168,9 @@ def _cpu_check(target: CpuTarget, features: list[str]) -> list[str]:
     if target.architecture == "x86_64":
         known = [f for f in features if f in GCC_FEATURES]
         tests = [f'__builtin_cpu_supports("{f}")' for f in known]
+        if "amx-tile" in features:  # the kernel's word for the CPU's, and its permission
+            tests.append("syscall(SYS_arch_prctl, 0x1023, 18) == 0")
+            lacking = f"#include <sys/syscall.h>\n#include <unistd.h>\n{lacking}"
         return [lacking, f"#define CPU_FITS (__builtin_cpu_init(), {' && '.join(tests) or '1'})"]
     masks: dict[int, int] = {}
     for feature in features:

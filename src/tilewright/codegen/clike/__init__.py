@@ -15,8 +15,8 @@ from tilewright.codegen.clike.dialect import GLOBAL, TABLE, Dialect
 from tilewright.codegen.clike.expressions import Expressions, Place, element_count
 from tilewright.codegen.clike.kernels import KernelText, row_major, write_kernel
 from tilewright.codegen.clike.names import Names
-from tilewright.codegen.clike.passes import prepared
 from tilewright.codegen.linear import Linearizer
+from tilewright.codegen.passes import GPU_PASSES, passed
 from tilewright.codegen.rewrite import is_empty
 from tilewright.contract.artifact import DEVICE_ALIGNMENT, Launch, aligned
 from tilewright.expr.nodes import Const, Tensor
@@ -45,7 +45,7 @@ def compiled(program: Program, target: Target, prefetch: int) -> Kernel:
 
 def emit(program: Program, dialect: Dialect) -> Kernel:
     """Write all kernels of a concrete program. Raises BuildError for what devices cannot do."""
-    body = prepared(program).body
+    body = passed(program, GPU_PASSES).body
     names, forms = Names(), Linearizer()
     places: dict[str, Place] = {}
     for tensor in (*program.inputs, *program.constants, *program.outputs):

@@ -28,7 +28,7 @@ WIDEST = max(vectors.WIDTHS)
 
 
 @dataclass(slots=True)
-class Chunks:
+class VectorLoops:
     """Writes the vector loops of one kernel to `out`."""
 
     write: Expressions

@@ -19,6 +19,7 @@ from math import prod
 import numpy as np
 
 from tilewright.codegen.clike.dialect import Dialect
+from tilewright.codegen.passes.size import BUDGET
 from tilewright.expr.dtypes import DTYPES, DType
 from tilewright.expr.index.intervals import Interval, interval, may_wrap
 from tilewright.expr.nodes import (
@@ -49,8 +50,6 @@ INFIX = {
 OF_BOOLS = {"add": "or", "max": "or", "mul": "and", "min": "and"}
 SELECT, UNARY, ATOM = 0, 7, 8
 INT_MAX = 2**31 - 1
-LONGEST_VALUE = 512
-"""Operations that a statement may write out, each as often as it is used."""
 
 # Scalar helpers; T is the type, suffixed to the name.
 HELPERS = {
@@ -115,7 +114,7 @@ class Expressions:
         statement is not `certain`; what needs these is written in its place.
         """
         size = PerNode[int](lambda e, ask: 1 + sum(map(ask, children(e))))
-        if size(value) > LONGEST_VALUE:
+        if size(value) > BUDGET.value:
             self._name_parts(value, variable, certain)
         yield
         self.parts.clear()

@@ -15,15 +15,16 @@ from math import prod
 
 from tilewright.codegen.clike import combine
 from tilewright.codegen.clike.calls import awaited, call_text, ends_groups, named, windows
-from tilewright.codegen.clike.chunks import Chunks
+from tilewright.codegen.clike.chunks import VectorLoops
 from tilewright.codegen.clike.dialect import PRIVATE, SHARED, TABLE, Dialect
 from tilewright.codegen.clike.expressions import Expressions, Place, element_count
 from tilewright.codegen.clike.lines import INDENT, Lines
 from tilewright.codegen.clike.names import Names
 from tilewright.codegen.clike.shared import SharedMemory
 from tilewright.codegen.clike.tensor_maps import TensorMaps
-from tilewright.codegen.clike.unroll import GREATEST_KERNEL, Unrolling
+from tilewright.codegen.clike.unroll import Unrolling
 from tilewright.codegen.linear import Linear, Linearizer
+from tilewright.codegen.passes.size import BUDGET
 from tilewright.contract.artifact import TensorMap
 from tilewright.expr.dtypes import FLOAT32
 from tilewright.expr.index.intervals import Interval
@@ -71,7 +72,7 @@ def write_kernel(
     name: str, root: Node, places: Mapping[str, Place], dialect: Dialect, names: Names
 ) -> KernelText:
     """Write one root nest. `places` are the tensors outside of it, by name."""
-    return _Writer(root, places, dialect, names).kernel(name)
+    return _KernelWriter(root, places, dialect, names).kernel(name)
 
 
 def row_major(tensor: Tensor, offset: tuple[Expr, ...], forms: Linearizer) -> _Flat:
@@ -99,7 +100,7 @@ class _Flat:
 
 
 @dataclass
-class _Writer:
+class _KernelWriter:
     root: Node
     outside: Mapping[str, Place]
     dialect: Dialect
@@ -129,12 +130,12 @@ class _Writer:
         self.write = Expressions(
             self.dialect, self.places, self.loop_names, self.ranges, self.helpers
         )
-        self.chunks = Chunks(self.write, self.names, self.forms, self.out)
+        self.chunks = VectorLoops(self.write, self.names, self.forms, self.out)
         self.unrolling = Unrolling(self.root)
-        if self.unrolling.statements > GREATEST_KERNEL:
+        if self.unrolling.statements > BUDGET.device_kernel:
             raise BuildError(
                 f"a kernel would become {self.unrolling.statements} statements, more than "
-                f"{GREATEST_KERNEL}; unroll less or use smaller tiles"
+                f"{BUDGET.device_kernel}; unroll less or use smaller tiles"
             )
 
     # ---- the whole kernel -------------------------------------------------------------------

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tilewright.codegen.clike.expressions import element_count
+from tilewright.codegen.passes.size import BUDGET
 from tilewright.expr.nodes import Binary, Call, Expr, Select, Tensor, free_vars, reads
 from tilewright.expr.nodes import walk as walk_expr
 from tilewright.nest.nodes import (
@@ -36,10 +37,6 @@ from tilewright.nest.nodes import (
 
 REGISTERS = 256
 """Elements of private storage that may be registers; larger arrays are memory in any case."""
-LEAST_BUDGET = 8
-"""Statements in a row that hide a loop's counter: a loop without a pragma may have as many."""
-GREATEST_KERNEL = 8192
-"""Statements of a kernel; NVRTC takes 15 s for them."""
 DIVISIONS = ("floordiv", "mod")
 
 
@@ -55,7 +52,7 @@ class Unrolling:
             and element_count(n.tensor) <= REGISTERS
         )
         steps = [n.mark("unroll_step") for n in walk(kernel) if isinstance(n, For)]
-        self._budget = max([LEAST_BUDGET, *(s for s in steps if isinstance(s, int))])
+        self._budget = max([BUDGET.row, *(s for s in steps if isinstance(s, int))])
         self._factors: dict[int, int] = {}
         self._kernel = kernel  # keeps the nodes, whose identities are noted
         self.statements = self._count(kernel, 1)

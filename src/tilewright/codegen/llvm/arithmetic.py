@@ -116,6 +116,18 @@ def scaled_reciprocal(b: Builder, m: Module, y: SsaValue) -> tuple[SsaValue, Ssa
     return f, apply(b, "fdiv", one, apply(b, "fmul", y, f))
 
 
+def rounded_quotient(
+    b: Builder, m: Module, y: SsaValue, reciprocal: SsaValue, x: SsaValue, near: SsaValue
+) -> SsaValue:
+    """`x / y` as IEEE rounds it, from `1 / y` and its product with x, `near`: the remainder, which
+    a fused multiply-add has exactly, tells what to add (Markstein, 1990). Quotients below 2**-100,
+    whose remainders may be denormal, are within 1 ulp.
+    """
+    rest = intrinsic(b, m, "fma", unary(b, "fneg", near), y, x)
+    found = intrinsic(b, m, "fma", rest, reciprocal, near)
+    return choose(b, fcmp(b, "uno", found, found), near, found)  # zero, infinity, NaN
+
+
 def extreme(b: Builder, op: str, x: SsaValue, y: SsaValue) -> SsaValue:
     """The larger (smaller) operand, NaN if either is.
 

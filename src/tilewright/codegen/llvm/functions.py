@@ -97,7 +97,7 @@ class _Emission:
                 raise BuildError(f"table {t.name} of {p.name} has no values")
             buffers[t.name] = interface_buffer(t, self.m.table(t.name, t.source.values, t.dtype))
         frame = Frame("%scratch", outermost=True)
-        self.walk(main, frame, buffers, {}, {}, p.body)
+        self.walk(main, frame, buffers, {}, {}, p.body).tiles.release()
         self.settle(main, self.summaries.of(p.body).writes)
         self.scratch_bytes = max(self.scratch_bytes, frame.peak)
         self.m.functions += [main.text("define internal void", "#0"), self.entry(len(passed))]
@@ -222,7 +222,9 @@ class _Emission:
         with b.loop(count, None, stores) as counter:
             at = b.pure(f"add i64 {counter}, %lo", counter)
             env |= indices(b, at, loops)
-            self.walk(b, frame, buffers, env, {**outer.prefetcher.loops, **dict(loops)}, body)
+            known = {**outer.prefetcher.loops, **dict(loops)}
+            walker = self.walk(b, frame, buffers, env, known, body)
+        walker.tiles.release()
         self.settle(b, stores)
         self.m.functions.append(b.text("define internal void", "#0"))
         return aligned(frame.peak)

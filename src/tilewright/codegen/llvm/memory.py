@@ -18,6 +18,9 @@ from tilewright.codegen.llvm.indices import LANE
 from tilewright.codegen.llvm.loads import MemoryLoad
 from tilewright.codegen.llvm.stores import MemoryStore
 from tilewright.codegen.llvm.types import SsaValue
+from tilewright.expr.dtypes import DTYPES
+
+INT16 = DTYPES["int16"]
 
 
 class Memory:
@@ -49,6 +52,14 @@ class Memory:
         if raw is None:
             raw = access.value()
         return from_storage(self.b, raw, access.dtype, access.count, self.half)
+
+    def bits(self, buffer: Buffer, at: Linear, lanes: VectorLanes) -> SsaValue:
+        """Elements as they lie in memory, integers of as many bits."""
+        self.emitter.m.read.add(buffer.tensor.name)
+        access = MemoryLoad(self.emitter, buffer, at, lanes, None)
+        raw = self.b.loaded((access.key, None)) or access.value()
+        dtype = INT16 if access.dtype.bits == 16 else access.dtype
+        return SsaValue(raw, dtype, access.count)
 
     def pick(
         self,

@@ -56,7 +56,9 @@ class Module:
         return f", !nontemporal {found}"
 
     def table(self, name: str, values: np.ndarray[Any, Any], dtype: DType) -> str:
-        """A constant array in the object file."""
+        """A constant array in the object file, once by its name."""
+        if name in self.globals:
+            return self.globals[name].partition(" ")[0]
         symbol = f"@table{len(self.globals)}"
         element = STORAGE[dtype.name]
         text = ", ".join(f"{element} {_stored(v, dtype)}" for v in values.reshape(-1).tolist())

@@ -20,12 +20,10 @@ from tilewright.codegen.lanes import VectorLanes
 from tilewright.codegen.linear import Linear, Terms
 from tilewright.codegen.llvm.indices import LANE
 from tilewright.codegen.llvm.values import Evaluator
+from tilewright.codegen.passes.size import BUDGET
 from tilewright.codegen.summary import Summaries
 from tilewright.expr.nodes import Expr, Tensor
 from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Seq, Store
-
-GREATEST_SCAN = 4096
-"""Accesses looked at in one scan; a region with more is not promoted."""
 
 
 @dataclass(slots=True)
@@ -186,7 +184,7 @@ class Scan:
     ) -> None:
         at = self.ev.ix.resolve(self.ev.form(node, tensor, indices))
         self.seen += 1
-        if at is None or self.seen > GREATEST_SCAN:
+        if at is None or self.seen > BUDGET.scan:
             self.live.discard(tensor.name)
             return
         lanes = self.ev.lanes

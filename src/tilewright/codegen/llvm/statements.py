@@ -16,11 +16,13 @@ from tilewright.codegen.llvm.arithmetic import choose
 from tilewright.codegen.llvm.indices import LANE
 from tilewright.codegen.llvm.partials import Partials
 from tilewright.codegen.llvm.prefetch import Prefetcher
-from tilewright.codegen.llvm.promote import GREATEST_SCAN, Scan, Use
+from tilewright.codegen.llvm.promote import Scan, Use
 from tilewright.codegen.llvm.registers import MAIN, Key, key_of
 from tilewright.codegen.llvm.storage import Frame
+from tilewright.codegen.llvm.tiles import Tiles
 from tilewright.codegen.llvm.types import SsaValue
 from tilewright.codegen.llvm.values import Evaluator
+from tilewright.codegen.passes.size import BUDGET
 from tilewright.codegen.passes.tiles import iterations
 from tilewright.codegen.rewrite import guarded
 from tilewright.codegen.summary import Summaries
@@ -57,6 +59,7 @@ class Walker:
         self.parallel = parallel
         self.partials = partials
         self.prefetcher = prefetcher
+        self.tiles = Tiles(ev, target)
         self.used = 0
         self.idle: set[str] = set()
 
@@ -67,6 +70,8 @@ class Walker:
                 with self.promoted(node):
                     for part in body:
                         self.visit(part)
+            case For() if (matrix := self.tiles.product(node)) is not None:
+                self.tiles.multiply(matrix, node, self.loop)
             case For():
                 with self.promoted(node), self.partials.around(node):
                     self.loop(node)
@@ -89,6 +94,7 @@ class Walker:
         """
         registers = self.ev.registers
         taken = registers.tensors | {k[0] for k in registers.partial} | self.idle
+        taken |= self.tiles.sums(region)
         wanted = self.summaries.of(region).stores - taken
         uses = Scan(self.ev, self.summaries, wanted).run(region) if wanted else {}
         for use in uses.values():
@@ -164,7 +170,7 @@ class Walker:
         """
         self.used += more
         room = self.target.vector_registers - self.used
-        self.b.room = max(2, room) if room < self.target.vector_registers // 4 else GREATEST_SCAN
+        self.b.room = max(2, room) if room < self.target.vector_registers // 4 else BUDGET.scan
         self.b.vector_budget = max(2, self.target.vector_registers - self.used - SPARE_REGISTERS)
 
     def alloc(self, node: Alloc) -> None:
@@ -172,7 +178,7 @@ class Walker:
         name = node.tensor.name
         with self.frame.reserved(self.ev, node):
             uses = Scan(self.ev, self.summaries, (name,)).run(node.body)
-            use = uses.get(name)
+            use = None if name in self.tiles.sums(node.body) else uses.get(name)
             if use is not None and self.fits(use, node.body):
                 self.enter(use, owned=True)
                 self.visit(node.body)
@@ -195,7 +201,11 @@ class Walker:
                 self.ev.enter_lanes(lanes, start)
                 self.visit(node.body)
             self.ev.lanes = None
-        elif node.kind in (Kind.UNROLLED, Kind.VECTOR):
+        elif node.kind is Kind.DOT and self.ev.is_dot(node):
+            env[name] = Linear(0)
+            self.visit(node.body)
+            self.ev.dot = None
+        elif node.kind in (Kind.UNROLLED, Kind.VECTOR, Kind.DOT):
             for i in range(extent):
                 env[name] = Linear(i)
                 self.visit(node.body)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial, reduce
 from math import prod
 
@@ -25,9 +26,11 @@ from tilewright.codegen.llvm.arithmetic import (
     convert,
     fma,
     invert,
+    rounded_quotient,
     scaled_reciprocal,
 )
 from tilewright.codegen.llvm.builder import Builder
+from tilewright.codegen.llvm.dots import Dots, dot_product, factors_of
 from tilewright.codegen.llvm.exposure import Exposure, GuardLevel
 from tilewright.codegen.llvm.indices import LANE, Indexer
 from tilewright.codegen.llvm.machine import features as machine_features
@@ -81,6 +84,8 @@ class Evaluator:
         self.lanes: VectorLanes | None = None
         self.guard: SsaValue | None = None
         self.exact = False  # a step follows: one bit of an operand may decide its result
+        self.target = target
+        self.dot: Dots | None = None
         self.is_read = PerNode[bool](
             lambda e, ask: isinstance(e, Read) or any(map(ask, children(e)))
         )
@@ -304,9 +309,15 @@ class Evaluator:
             return self.condition(e)
         x, y = self.value(e.a), self.value(e.b)
         common = x.lanes > 1 and y.lanes == 1 and y.dtype == FLOAT32
-        if e.op == "div" and common and not self.exact:
+        if e.op == "div" and common and (self.features.fma or not self.exact):
             f, reciprocal = scaled_reciprocal(self.b, self.m, y)
-            return self.pair("mul", self.pair("mul", x, f), reciprocal)
+            scaled = self.pair("mul", x, f)
+            near = self.pair("mul", scaled, reciprocal)
+            if not self.exact:
+                return near
+            divisor = self.pair("mul", y, f)
+            rest = self.matched(divisor, reciprocal, scaled, near)
+            return rounded_quotient(self.b, self.m, *rest)
         return self.pair(e.op, x, y)
 
     def condition(self, e: Expr) -> SsaValue:
@@ -406,10 +417,51 @@ class Evaluator:
 
     # ---- reductions -------------------------------------------------------------------------
 
+    def is_dot(self, node: For) -> bool:
+        """Whether an instruction does all iterations of a loop at once, in full lanes; then it is
+        what `accumulate` writes until `dot` is None again.
+        """
+        self.dot = None
+        if self.lanes is None or self.guard is not None or not isinstance(node.body, Store):
+            return False
+        factors = factors_of(node, self.target)
+        if factors is None:
+            return False
+        places = []
+        self.ix.env[node.var.name] = Linear(0)
+        for read in factors.reads:
+            form = self.form(read, read.tensor, read.indices)
+            at = self.ix.resolve(form)
+            if at is None or form.coefficient(node.var.name) != 1:
+                return False
+            if at.coefficient(LANE) not in (0, factors.dot.length):
+                return False
+            if self.registers.get(read.tensor.name, at) is not None:
+                return False
+            places.append(at)
+        self.dot = replace(factors, places=tuple(places))
+        return True
+
+    def _dot(self, dots: Dots, old: SsaValue) -> SsaValue:
+        """`old` and the products of all terms of a dot."""
+        assert self.lanes is not None
+        length, count = dots.dot.length, self.lanes.count
+        values = []
+        for read, at in zip(dots.reads, dots.places, strict=True):
+            stride = at.coefficient(LANE)
+            span = VectorLanes(
+                "", length * (count if stride else 1), length * (self.lanes.active if stride else 1)
+            )
+            along = at.without(LANE).plus(Linear(0, ((LANE, 1),)))
+            values.append(self.memory.bits(self.buffers[read.tensor.name], along, span))
+        return dot_product(self.b, self.m, dots.dot, self.widen(old), *values)
+
     def accumulate(self, node: Store, old: SsaValue) -> SsaValue:
         """`old (op) value` of a reduction; a float sum of products is a fused multiply-add."""
         op, e = node.reduce, node.value
         assert op is not None
+        if self.dot is not None:
+            return self._dot(self.dot, old)
         if op == "sum" and e.dtype.is_float:
             e = self._undecided(e)
             if _is_zero(e):

@@ -1,46 +1,76 @@
 """Nest to nest: from what a schedule wrote to loops that code generation writes as they stand.
 
-Each pass takes a valid concrete nest and returns one with the same results (`PASSES` in order):
-the first decide what a register tile is, the others separate its cases.
+Each pass takes a valid concrete nest and returns one with the same results, in the order of a table
+for each kind of target. On a CPU the first decide what a register tile is, the others separate its
+cases. On a GPU a nest is valid up to the virtual threads: from then on, windows of private storage
+begin where loops inside of their allocation say.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeAlias
 
 from tilewright.codegen.passes.copies import accumulator_copies
-from tilewright.codegen.passes.guards import hoisted_guards
+from tilewright.codegen.passes.guards import hoisted_guards, private_guards
 from tilewright.codegen.passes.join import joined
 from tilewright.codegen.passes.lane_storage import with_lane_storage
+from tilewright.codegen.passes.loop_order import running_first
+from tilewright.codegen.passes.matrices import with_tiles
+from tilewright.codegen.passes.padding import without_padding_guards
+from tilewright.codegen.passes.roles import by_role
 from tilewright.codegen.passes.simplify import simplified
 from tilewright.codegen.passes.size import BUDGET, statement_count
 from tilewright.codegen.passes.tiles import tiled
 from tilewright.codegen.passes.unroll import unrolled
 from tilewright.codegen.passes.version import versioned
+from tilewright.codegen.passes.virtual import sunk
 from tilewright.codegen.passes.zero_terms import with_zero_terms, without_zero_terms
 from tilewright.ground.errors import BuildError
 from tilewright.nest.nodes import Node, Program
 from tilewright.target import CpuTarget
 
-Pass: TypeAlias = tuple[str, Callable[[Node, CpuTarget], Node]]
+Pass: TypeAlias = tuple[str, Callable[[Node], Node]]
 
-SHAPING: tuple[Pass, ...] = (
-    ("lane storage", lambda node, _: with_lane_storage(node)),
-    ("simplify", lambda node, _: simplified(node)),
-    ("join", lambda node, target: joined(node, target.vector_bits)),
-    ("tiles", tiled),
+GPU_PASSES: tuple[Pass, ...] = (
+    ("simplify", simplified),
+    ("padding guards", without_padding_guards),
+    ("running loops first", running_first),
+    ("virtual threads", sunk),
+    ("roles", by_role),
+    ("guards", private_guards),
 )
-SPLITTING: tuple[Pass, ...] = (
-    ("zero terms", lambda node, _: without_zero_terms(node)),
-    ("guards", lambda node, _: hoisted_guards(node)),
-    ("versions", lambda node, target: versioned(node, target.vector_bits)),
-    ("zero terms again", lambda node, target: with_zero_terms(node, target.vector_bits)),
-    ("unroll", unrolled),
-    ("simplify again", lambda node, _: simplified(node)),
-)
-PASSES = (*SHAPING, *SPLITTING)
+
+
+def cpu_passes(target: CpuTarget) -> tuple[Pass, ...]:
+    """Those for the registers of a CPU."""
+    bits = target.vector_bits
+    return (
+        ("lane storage", with_lane_storage),
+        ("simplify", simplified),
+        ("join", partial(joined, vector_bits=bits)),
+        ("tiles", partial(tiled, target=target)),
+        ("zero terms", without_zero_terms),
+        ("guards", hoisted_guards),
+        ("versions", partial(versioned, vector_bits=bits)),
+        ("zero terms again", partial(with_zero_terms, vector_bits=bits)),
+        ("matrices", partial(with_tiles, target=target)),
+        ("unroll", partial(unrolled, target=target)),
+        ("simplify again", simplified),
+    )
+
+
+SHAPED = 4
+"""So many passes decide what a register tile is."""
+
+
+def passed(program: Program, passes: Iterable[Pass]) -> Program:
+    """The program after some passes."""
+    for _, run in passes:
+        program = replace(program, body=run(program.body))
+    return program
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,17 +82,14 @@ class Prepared:
 
 
 def prepared(program: Program, target: CpuTarget) -> Prepared:
-    """The program as it will be written. Raises BuildError when that is too much code."""
-    body = program.body
-    for _, run in SHAPING:
-        body = run(body, target)
-    copies = accumulator_copies(body, target.vector_bits)
-    for _, run in SPLITTING:
-        body = run(body, target)
-    size = statement_count(body, target.vector_bits)
+    """A CPU's program as it will be written. Raises BuildError when that is too much code."""
+    passes = cpu_passes(target)
+    shaped = passed(program, passes[:SHAPED])
+    written = passed(shaped, passes[SHAPED:])
+    size = statement_count(written.body, target.vector_bits)
     if size > BUDGET.program:
         raise BuildError(
             f"{program.name} would become {size} statements, more than {BUDGET.program}; "
             "unroll less or use smaller tiles"
         )
-    return Prepared(replace(program, body=body), copies)
+    return Prepared(written, accumulator_copies(shaped.body, target.vector_bits))

@@ -18,15 +18,11 @@ from itertools import product
 from math import prod
 
 from tilewright.codegen.linear import Linear, Linearizer, Terms
+from tilewright.codegen.passes.size import BUDGET
 from tilewright.expr.dtypes import BOOL
 from tilewright.expr.index.intervals import Interval
 from tilewright.expr.nodes import Binary, Const, Expr
 from tilewright.nest.nodes import For, Kind
-
-GREATEST_CASES = 6
-"""Versions of one body for one condition."""
-GREATEST_INSTANCES = 4096
-"""Instances of one condition that are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +161,7 @@ class ConditionGroup:
         reach, stride = known or t.bounds(ranges), max(1, t.stride())
         if self.modulus:
             return self.residues(forms.expr(t), reach, stride)
-        if reach.lo is None or reach.hi is None or self.count > GREATEST_INSTANCES:
+        if reach.lo is None or reach.hi is None or self.count > BUDGET.instances:
             return None
         found = self.ranges(reach.lo, reach.hi, stride)
         if found is None:
@@ -194,7 +190,7 @@ class ConditionGroup:
             first = low + -(-(lo - low) // stride) * stride
             if first <= hi:
                 found.append((first, low + (hi - low) // stride * stride))
-            if len(found) > GREATEST_CASES:
+            if len(found) > BUDGET.cases:
                 return None
         return found
 
@@ -206,7 +202,7 @@ class ConditionGroup:
         else:
             steps = m if reach.hi is None else min(m, (reach.hi - reach.lo) // stride + 1)
             values = {(reach.lo + i * stride) % m for i in range(steps)}
-        if len(values) > GREATEST_CASES:
+        if len(values) > BUDGET.cases:
             return None
         if len(values) == 1:
             return [Case((), values.pop())]

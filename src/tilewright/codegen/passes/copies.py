@@ -35,7 +35,7 @@ def _visit(node: Node, tile: tuple[For, ...], code: CodeSize, elements: dict[str
         count = prod(_repeats(loop, code) for loop in tile if loop.var.name in found)
         elements[node.tensor.name] = max(count, elements.get(node.tensor.name, 1))
     if isinstance(node, For):
-        tile = (*tile, node) if node.kind in (Kind.UNROLLED, Kind.VECTOR) else ()
+        tile = (*tile, node) if node.kind in (Kind.UNROLLED, Kind.VECTOR, Kind.DOT) else ()
     for b in bodies(node):
         _visit(b, tile, code, elements)
 

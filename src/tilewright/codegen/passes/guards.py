@@ -8,6 +8,8 @@ loop it bounds; code generation turns it into that loop's trip count. A loop bou
 gets the smaller extent here:
 
     for y (unrolled) < 6: if (y < 2): S     ->    for y (unrolled) < 2: S
+
+On a GPU none leaves what one thread does alone.
 """
 
 from __future__ import annotations
@@ -24,7 +26,21 @@ from tilewright.codegen.rewrite import (
 )
 from tilewright.expr.nodes import Expr, Var, free_vars
 from tilewright.expr.rewrites.zero_terms import conjuncts
-from tilewright.nest.nodes import EMPTY, Alloc, For, If, Kind, Node, Seq, seq
+from tilewright.nest.gpu.workers import Team, is_for_workers
+from tilewright.nest.nodes import EMPTY, Alloc, For, If, Kind, Node, Seq, Store, bodies, seq, walk
+
+NOBODY = Team()
+
+
+def private_guards(node: Node, team: Team = NOBODY) -> Node:
+    """Conditions moved outwards, within what one thread does alone."""
+    if team.is_predicated(node):
+        return node
+    together = any(isinstance(n, Store) and team.combined(n) for n in walk(node))
+    if not together and not is_for_workers(node):
+        return hoisted_guards(node)
+    inner = team.entering(node, {})
+    return rebuilt(node, tuple(private_guards(b, inner) for b in bodies(node)))
 
 
 def hoisted_guards(node: Node) -> Node:

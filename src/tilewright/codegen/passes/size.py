@@ -13,15 +13,19 @@ from tilewright.nest.nodes import For, Kind, Node, Store, bodies
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
-    """Statements that the passes may write out; what would be more runs, or stays as it is."""
+class CodeBudget:
+    """Statements that code generation may write out, and what else keeps code short and quick to
+    make; what would be more runs, or stays as it is.
+    """
 
     unrolled: int = 512
     """By unrolled loops inside each other."""
     tile: int = 256
     """By loops over an allocation that is kept in registers."""
     kernel: int = 128
-    """By an innermost loop over the width of a kernel that conditions depend on."""
+    """By an innermost loop over the width of a kernel that conditions depend on,"""
+    kernel_width: int = 8
+    """of so many elements."""
     reduction_loop: int = 96
     """By an innermost reduction loop that is repeated to hide its counter and latency."""
     other_loop: int = 8
@@ -35,11 +39,23 @@ class Budget:
     """The same for padding: what is not separated is read through redirected pointers."""
     bounds: int = 256
     """The same for the bounds of loops that run: what is not separated has bounds that vary."""
+    cases: int = 6
+    """Versions of one body for one condition,"""
+    instances: int = 4096
+    """of whose instances so many are looked at."""
     program: int = 16384
     """In all; about a second of code generation."""
+    scan: int = 4096
+    """Accesses that are looked at in one scan; a region with more is not promoted."""
+    row: int = 8
+    """On a GPU, by a loop without a pragma: they hide its counter."""
+    device_kernel: int = 8192
+    """Of a GPU's kernel; NVRTC takes 15 s for them."""
+    value: int = 512
+    """Operations that a statement of C writes out, each as often as it is used."""
 
 
-BUDGET = Budget()
+BUDGET = CodeBudget()
 
 
 class CodeSize:
@@ -83,6 +99,6 @@ def statement_count(node: Node, vector_bits: int) -> int:
 
 def runs_loops(node: Node) -> bool:
     """Whether a loop inside runs (is neither unrolled nor a vector)."""
-    if isinstance(node, For) and node.kind in (Kind.SERIAL, Kind.PARALLEL):
+    if isinstance(node, For) and node.kind in (Kind.SERIAL, Kind.PARALLEL, Kind.TILE):
         return True
     return any(runs_loops(b) for b in bodies(node))

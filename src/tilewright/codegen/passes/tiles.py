@@ -26,7 +26,6 @@ from tilewright.nest.nodes import Alloc, For, Kind, Node, Store, bodies, seq
 from tilewright.nest.nodes import walk as walk_nodes
 from tilewright.target import CpuTarget
 
-GREATEST_KERNEL = 8
 LONG_VECTOR = 16
 """Vectors of one vector loop that are written out; a longer one runs over groups of VECTORS."""
 VECTORS = 4
@@ -119,7 +118,7 @@ class _Tiles:
         node = rebuilt(node, tuple(self.kernels(b) for b in bodies(node)))
         if not isinstance(node, For) or node.kind is not Kind.SERIAL or runs_loops(node.body):
             return node
-        short = 1 < iterations(node) <= GREATEST_KERNEL
+        short = 1 < iterations(node) <= BUDGET.kernel_width
         small = iterations(node) * self.size(node.body) <= BUDGET.kernel
         if short and small and _decides(node):
             return replace(node, kind=Kind.UNROLLED)

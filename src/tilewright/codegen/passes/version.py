@@ -58,7 +58,7 @@ class _Versions:
 
     def visit(self, node: Node, ranges: dict[str, Interval], fresh: frozenset[str]) -> Node:
         """`ranges` bounds the loops that run around the node, `fresh` are the innermost of them."""
-        if not isinstance(node, For) or node.kind in (Kind.UNROLLED, Kind.VECTOR):
+        if not isinstance(node, For) or node.kind in (Kind.UNROLLED, Kind.VECTOR, Kind.DOT):
             parts = tuple(self.visit(b, ranges, frozenset()) for b in bodies(node))
             return rebuilt(node, parts)
         inside = within(ranges, node)

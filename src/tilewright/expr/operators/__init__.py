@@ -31,6 +31,7 @@ from tilewright.expr.operators.elementwise import (
     celu,
     clip,
     cos,
+    dequantize,
     divide,
     elementwise,
     elu,

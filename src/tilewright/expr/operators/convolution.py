@@ -41,10 +41,12 @@ def conv(
     bias: Tensor | None = None,
     *,
     groups: int = 1,
+    dtype: str | None = None,
     name: str = "conv",
     **sliding: Unpack[Sliding],
 ) -> Tensor:
-    """Convolution (cross-correlation) over all dimensions between batch and channels.
+    """Convolution (cross-correlation) over all dimensions between batch and channels; the sums are
+    stored as `dtype`.
 
     Output channel `o` belongs to group `o // (o_total / groups)` and reads that group's input
     channels. Raises ExprError for shapes or options that do not fit together.
@@ -64,7 +66,7 @@ def conv(
         first = (o // per_group) * depth if groups > 1 else 0
         return (first + c,), (*windows.axes, c, o)
 
-    return _product(padded, w, windows, channels_of, (c,), {"c": outputs}, name, bias)
+    return _product(padded, w, windows, channels_of, (c,), {"c": outputs}, name, bias, dtype)
 
 
 def depthwise_conv(
@@ -188,6 +190,7 @@ def _product(
     rest: dict[str, int],
     name: str,
     bias: Tensor | None = None,
+    dtype: str | None = None,
 ) -> Tensor:
     """Windows times weights, summed over the windows' axes and `over`, plus the bias.
 
@@ -204,7 +207,8 @@ def _product(
     names = ("n", *spatial_names(rank), *rest)
     reduced = name if bias is None else f"{name}_sum"
     shape = (extents(padded)[0], *windows.out, *rest.values())
-    y = compute(shape, with_axes(names, body), name=reduced, dtype=sum_dtype(padded, w))
+    kind = sum_dtype(padded, w, wanted=dtype)
+    y = compute(shape, with_axes(names, body), name=reduced, dtype=kind)
     return y if bias is None else add_bias(y, bias, name=name)
 
 

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from tilewright.expr.dtypes import FLOAT64, DType
+from tilewright.expr.dtypes import FLOAT32, FLOAT64, INT32, DType
 from tilewright.expr.dtypes import dtype as dtype_of
 from tilewright.expr.nodes import Expr, Tensor, as_expr, binary, call, cast, select
 from tilewright.expr.operators.shapes import broadcast_read, broadcast_shapes, extents
@@ -327,3 +327,13 @@ def hard_sigmoid(
 ) -> Tensor:
     """alpha · x + beta, limited to [0, 1]."""
     return elementwise(lambda v: _unit(v * alpha + beta), x, name=name)
+
+
+def dequantize(x: Value, scale: Value, zero: Value = 0, *, name: str = "dequantize") -> Tensor:
+    """`(x - zero) * scale` of integers, in float32."""
+
+    def real(x: Any, scale: Any, zero: Any) -> Expr:
+        less = cast(INT32, as_expr(x)) - cast(INT32, as_expr(zero))
+        return cast(FLOAT32, less) * cast(FLOAT32, as_expr(scale))
+
+    return elementwise(real, x, scale, zero, name=name, dtype=FLOAT32)

@@ -48,11 +48,13 @@ def batch_matmul(
     *,
     transpose_a: bool = False,
     transpose_b: bool = False,
+    dtype: str | None = None,
     name: str = "batch_matmul",
 ) -> Tensor:
     """`a @ b` over leading batch dimensions, which broadcast as NumPy's do.
 
-    `transpose_a` says that `a` is stored [..., k, m], `transpose_b` that `b` is [..., n, k].
+    `transpose_a` says that `a` is stored [..., k, m], `transpose_b` that `b` is [..., n, k]; the
+    sums are stored as `dtype`.
     Raises ExprError when an operand has no matrix or the reduced extents differ.
     """
     if a.rank < 2 or b.rank < 2:
@@ -75,7 +77,8 @@ def batch_matmul(
 
     names = [f"b{d}" for d in range(len(batch))] if len(batch) > 1 else ["b"] * len(batch)
     shape = (*batch, rows, columns)
-    return compute(shape, with_axes([*names, "i", "j"], body), name=name, dtype=sum_dtype(a, b))
+    kind = sum_dtype(a, b, wanted=dtype)
+    return compute(shape, with_axes([*names, "i", "j"], body), name=name, dtype=kind)
 
 
 def dense(
@@ -84,9 +87,11 @@ def dense(
     bias: Tensor | None = None,
     *,
     transpose_w: bool = False,
+    dtype: str | None = None,
     name: str = "dense",
 ) -> Tensor:
-    """`x @ w + bias` over the last dimension of `x`; `transpose_w` says `w` is stored [n, k].
+    """`x @ w + bias` over the last dimension of `x`, stored as `dtype`; `transpose_w` says `w` is
+    stored [n, k].
 
     Raises ExprError when the reduced extents differ or `bias` is not [n].
     """
@@ -108,7 +113,7 @@ def dense(
         (*outer, columns),
         with_axes([*names, "j"], body),
         name=name if bias is None else f"{name}_sum",
-        dtype=sum_dtype(x, w),
+        dtype=sum_dtype(x, w, wanted=dtype),
     )
     return product if bias is None else add_bias(product, bias, name=name)
 

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tilewright.expr.dtypes import DType
+from tilewright.expr.dtypes import DTYPES, DType
 from tilewright.expr.nodes import Expr, Read, Tensor, as_expr, binary, cast
 from tilewright.ground.errors import ExprError
 
@@ -139,8 +139,12 @@ def accumulated(x: Any) -> Expr:
     return cast(e.dtype.accumulator, e)
 
 
-def sum_dtype(*operands: Tensor) -> DType:
-    """Storage type of a sum of products of `operands`: floats keep theirs, integers widen."""
+def sum_dtype(*operands: Tensor, wanted: str | None = None) -> DType:
+    """Storage type of a sum of products of `operands`, unless one is `wanted`: floats keep theirs,
+    integers widen.
+    """
+    if wanted is not None:
+        return DTYPES[wanted]
     first = operands[0].dtype
     names = {t.dtype.name for t in operands}
     if not first.is_float:

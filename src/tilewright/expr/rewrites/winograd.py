@@ -202,7 +202,7 @@ def rewrite(tensor: Tensor, found: Convolution, m: int) -> Rewritten:
     `<name>.data` transforms the data of every tile, `<name>.products` sums over channels,
     `<name>.inverse` makes m outputs a window of them; the rest is a copy into place.
     """
-    return _Rewriting(tensor, found, m).run()
+    return _WinogradForm(tensor, found, m).run()
 
 
 def multiply_adds(new: Rewritten, windows: int, m: int) -> float:
@@ -225,7 +225,7 @@ def all_axes(tensor: Tensor) -> tuple[Axis, ...]:
     return (*source.axes, *source.reduce_axes)
 
 
-class _Rewriting:
+class _WinogradForm:
     """Axes: `p` positions of a transformed tile, `q` of an output tile, `t` tiles."""
 
     def __init__(self, tensor: Tensor, found: Convolution, m: int) -> None:

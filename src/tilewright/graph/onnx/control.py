@@ -26,7 +26,7 @@ from tilewright.graph.builder import BodyBuilder
 from tilewright.graph.ir import Array, Branches, Loop, Node, Refusal, Value, live_nodes
 from tilewright.graph.onnx.gradient import gradients
 from tilewright.graph.onnx.ops.call import Known, Rejected
-from tilewright.graph.onnx.region import Region
+from tilewright.graph.onnx.region import SubgraphImporter
 from tilewright.graph.passes.fold_constants import evaluate
 from tilewright.ground.errors import ExprError
 
@@ -47,7 +47,7 @@ Branch: TypeAlias = tuple[BodyBuilder, list[Value]]
 """A graph of its own, and its results."""
 
 
-def if_(region: Region, inputs: Sequence[Known]) -> Sequence[Known]:
+def if_(region: SubgraphImporter, inputs: Sequence[Known]) -> Sequence[Known]:
     """The branch that a constant condition chooses, or a choice between both."""
     attributes, condition = region.attributes, _tensor(inputs[0])
     names = ("then", "else")
@@ -73,7 +73,7 @@ def if_(region: Region, inputs: Sequence[Known]) -> Sequence[Known]:
     return region.builder.control(Branches(then, otherwise), [condition, *around], region.name)
 
 
-def _branch(region: Region, name: str, graph: onnx.GraphProto) -> Branch | str:
+def _branch(region: SubgraphImporter, name: str, graph: onnx.GraphProto) -> Branch | str:
     """A branch, or why it cannot be taken."""
     body, noted = BodyBuilder(f"{region.name}.{name}"), list[str]()
     try:
@@ -84,7 +84,7 @@ def _branch(region: Region, name: str, graph: onnx.GraphProto) -> Branch | str:
         return f"its {name} branch cannot be taken: {'; '.join(reasons) or refusal}"
 
 
-def _refusal(region: Region, reason: str, results: Sequence[Value]) -> Branch:
+def _refusal(region: SubgraphImporter, reason: str, results: Sequence[Value]) -> Branch:
     """In place of a branch whose results would be like `results`."""
     region.note(f"{reason}; a run that takes it ends in an error")
     body = BodyBuilder(f"{region.name}.refused")
@@ -92,7 +92,7 @@ def _refusal(region: Region, reason: str, results: Sequence[Value]) -> Branch:
     return body, list(body.control(why, (), body.name))
 
 
-def loop(region: Region, inputs: Sequence[Known]) -> Sequence[Known]:
+def loop(region: SubgraphImporter, inputs: Sequence[Known]) -> Sequence[Known]:
     """Few steps of a known course are written out; else it is a loop, if it can be one. What cannot
     be one could still be written out if its course were known: the refusal says so.
     """
@@ -115,7 +115,7 @@ def loop(region: Region, inputs: Sequence[Known]) -> Sequence[Known]:
 Way: TypeAlias = Callable[[], Sequence[Known]]
 
 
-def _first(region: Region, *ways: Way) -> Sequence[Known]:
+def _first(region: SubgraphImporter, *ways: Way) -> Sequence[Known]:
     """The result of the first way that works; the last one's refusal counts."""
     *others, last = ways
     for way in others:
@@ -127,7 +127,7 @@ def _first(region: Region, *ways: Way) -> Sequence[Known]:
     return last()
 
 
-def _loop_node(region: Region, inputs: Sequence[Known]) -> Sequence[Known]:
+def _loop_node(region: SubgraphImporter, inputs: Sequence[Known]) -> Sequence[Known]:
     """One body for all steps. The condition that a step begins with is true."""
     onnx_body, start = region.attributes["body"], [_tensor(v) for v in inputs[2:]]
     condition = region.constant(np.array(True)) if inputs[1] is None else _tensor(inputs[1])
@@ -231,7 +231,7 @@ def _check_carried(start: Sequence[Value], results: Sequence[Value]) -> None:
             raise Rejected(f"a step turns {before} into {after}: its type must stay the same")
 
 
-def _loop_written_out(region: Region, inputs: Sequence[Known]) -> Sequence[Known]:
+def _loop_written_out(region: SubgraphImporter, inputs: Sequence[Known]) -> Sequence[Known]:
     """The body as often as the trip count and the condition say, both known at import."""
     body = region.attributes["body"]
     trips = MOST_ITERATIONS + 1 if inputs[0] is None else int(_known(inputs[0], "trip count"))
@@ -255,7 +255,7 @@ def _loop_written_out(region: Region, inputs: Sequence[Known]) -> Sequence[Known
     return [*carried, *(_stacked(region, column, 0) for column in stacked)]
 
 
-def scan(region: Region, inputs: Sequence[Known]) -> Sequence[Known]:
+def scan(region: SubgraphImporter, inputs: Sequence[Known]) -> Sequence[Known]:
     """The body for every slice of the scanned inputs (opset 9 and newer)."""
     attributes = region.attributes
     if region.scope.opset < 9:
@@ -288,7 +288,7 @@ class _Scan:
     slices its dimension, and whether the last slice comes first.
     """
 
-    region: Region
+    region: SubgraphImporter
     body: onnx.GraphProto
     carried: Sequence[Known]
     scanned: Sequence[Value]
@@ -345,7 +345,7 @@ def _moved(rank: int, source: int, target: int) -> list[int]:
     return order
 
 
-def gradient(region: Region, inputs: Sequence[Known]) -> Sequence[Known]:
+def gradient(region: SubgraphImporter, inputs: Sequence[Known]) -> Sequence[Known]:
     """Derivatives of the value `y` of this graph by the values `xs`, at these very values."""
     attributes = region.attributes
     xs, zs = ([n.decode() for n in attributes.get(k) or ()] for k in ("xs", "zs"))
@@ -371,7 +371,7 @@ def _tensor(value: Known) -> Value:
     return value
 
 
-def _stacked(region: Region, parts: Sequence[Known], axis: int) -> Value:
+def _stacked(region: SubgraphImporter, parts: Sequence[Known], axis: int) -> Value:
     """Equal shapes joined along a new dimension."""
     tensors = [_tensor(p) for p in parts]
     at = axis % (tensors[0].rank + 1)
@@ -381,7 +381,7 @@ def _stacked(region: Region, parts: Sequence[Known], axis: int) -> Value:
     return region.builder.stacked(tensors, at)
 
 
-CONTROL: dict[tuple[str, str], Callable[[Region, Sequence[Known]], Sequence[Known]]] = {
+CONTROL: dict[tuple[str, str], Callable[[SubgraphImporter, Sequence[Known]], Sequence[Known]]] = {
     ("", "If"): if_,
     ("", "Loop"): loop,
     ("", "Scan"): scan,

@@ -76,6 +76,13 @@ def is_numpy(op_type: str, inputs: Sequence[Array | None]) -> bool:
     return op_type in MOVED or (op_type in COMPUTED and not narrow)
 
 
+def is_kept(op_type: str, inputs: Sequence[Array | None]) -> bool:
+    """Whether a node on constants stays one for now: weights of bytes may be multiplied as such."""
+    first = inputs[0] if inputs else None
+    is_weight = first is not None and first.dtype.itemsize == 1 and first.ndim > 1
+    return op_type == "DequantizeLinear" and is_weight
+
+
 def computed(graph: Graph, allowance: Allowance) -> list[Array] | None:
     """The outputs of a graph without inputs; None where they take too long, or too much memory."""
     try:

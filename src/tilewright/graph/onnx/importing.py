@@ -28,12 +28,20 @@ from tilewright.graph.builder import GraphBuilder
 from tilewright.graph.ir import Array, Graph, Value
 from tilewright.graph.onnx.control import CONTROL
 from tilewright.graph.onnx.file import Content, PreparedModel, Source, name_of, opset_of, read_model
-from tilewright.graph.onnx.fold import FREE, computed, fold, fold_empty, is_numpy, static_shape
+from tilewright.graph.onnx.fold import (
+    FREE,
+    computed,
+    fold,
+    fold_empty,
+    is_kept,
+    is_numpy,
+    static_shape,
+)
 from tilewright.graph.onnx.functions import definition, is_defined
 from tilewright.graph.onnx.limits import ADDRESSABLE, Allowance
 from tilewright.graph.onnx.ops import translator_of
 from tilewright.graph.onnx.ops.call import Known, OperatorCall, Rejected, translate
-from tilewright.graph.onnx.region import Noted, Region
+from tilewright.graph.onnx.region import Noted, SubgraphImporter
 from tilewright.graph.onnx.scope import (
     NameScope,
     Nodes,
@@ -331,6 +339,8 @@ class Importer:
                 return fold_empty(node, inputs, scope.opset, self.allowance)
             return None
         arrays = [v.constant if isinstance(v, Value) else None for v in inputs]
+        if is_kept(node.op_type, arrays):
+            return None
         older = scope.opset < BROADCASTING and translator_of(node.domain, node.op_type) is not None
         if values and (older or not is_numpy(node.op_type, arrays)):
             if node.op_type in FREE:
@@ -348,7 +358,7 @@ class Importer:
             return None
         outer, self.builder = self.builder, GraphBuilder(node.op_type)
         try:
-            with Region(self, scope, node).attempt():
+            with SubgraphImporter(self, scope, node).attempt():
                 results = self._translate(node, inputs, scope)
             made = [v for v in results if isinstance(v, Value)]
             if len(made) < sum(v is not None for v in results):
@@ -389,7 +399,7 @@ class Importer:
     def _control(
         self, node: onnx.NodeProto, inputs: Sequence[Known], scope: NameScope
     ) -> Sequence[Known]:
-        return CONTROL[node_key(node)](Region(self, scope, node), inputs)
+        return CONTROL[node_key(node)](SubgraphImporter(self, scope, node), inputs)
 
     def _define(
         self, node: onnx.NodeProto, inputs: Sequence[Known], scope: NameScope

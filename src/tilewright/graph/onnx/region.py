@@ -32,7 +32,7 @@ class Noted(Rejected):
 
 
 @dataclass(frozen=True)
-class Region:
+class SubgraphImporter:
     """What `onnx_control` sees of the importer: it runs subgraphs of `node`."""
 
     importer: Importer

@@ -25,7 +25,7 @@ IMPORT_ONLY = ("Constant", "Shape", "Size")
 
 
 @dataclass(frozen=True, slots=True)
-class Operator:
+class OnnxOperator:
     """`first` and `last` are opsets; `how` it is taken, empty when it is not; `note` says why,
     or what of it is missing."""
 
@@ -36,7 +36,7 @@ class Operator:
     note: str
 
 
-def operators() -> list[Operator]:
+def operators() -> list[OnnxOperator]:
     """Every operator of the default domain, by name; then those of onnxruntime's that we have."""
     versions: defaultdict[str, list[Any]] = defaultdict(list)
     for schema in onnx.defs.get_all_schemas_with_history():
@@ -44,19 +44,19 @@ def operators() -> list[Operator]:
             versions[schema.name].append(schema)
     standard = [_operator(name, versions[name]) for name in sorted(versions)]
     return standard + [
-        Operator(f"{ONNXRUNTIME}.{name}", 1, 1, "kernels", THEIR_LIMITS.get(name, ""))
+        OnnxOperator(f"{ONNXRUNTIME}.{name}", 1, 1, "kernels", THEIR_LIMITS.get(name, ""))
         for name in sorted(DOMAINS[ONNXRUNTIME])
     ]
 
 
-def _operator(name: str, schemas: list[Any]) -> Operator:
+def _operator(name: str, schemas: list[Any]) -> OnnxOperator:
     schemas = sorted(schemas, key=lambda s: s.since_version)
     newest = schemas[-1]
     last = newest.since_version - 1 if newest.deprecated else onnx.defs.onnx_opset_version()
     how, note = _how(name, newest), LIMITS.get(name, "")
     if not how:
         note = UNSUPPORTED.get(name, "no translator, and ONNX does not define it by others")
-    return Operator(name, schemas[0].since_version, last, how, note)
+    return OnnxOperator(name, schemas[0].since_version, last, how, note)
 
 
 def _how(name: str, schema: Any) -> str:

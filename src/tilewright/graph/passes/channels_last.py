@@ -53,10 +53,10 @@ def plain(value: Value) -> TransposedView:
 
 def channels_last(graph: Graph) -> Graph:
     """`graph` with its transposes carried forward, cancelled or absorbed (see the module)."""
-    return _Pass(graph).run()
+    return _ChannelsLast(graph).run()
 
 
-class _Pass:
+class _ChannelsLast:
     def __init__(self, graph: Graph) -> None:
         self.rewriter = Rewriter(graph)
         self.builder = self.rewriter.builder

@@ -54,10 +54,10 @@ ONE, NONE = np.array(1.0), np.array(-0.0)
 
 def fold_affine(graph: Graph) -> Graph:
     """`graph` with its affine chains folded (see the module)."""
-    return _Pass(graph).run()
+    return _AffineFolding(graph).run()
 
 
-class _Pass:
+class _AffineFolding:
     def __init__(self, graph: Graph) -> None:
         self.rewriter = Rewriter(graph)
         self.builder = self.rewriter.builder

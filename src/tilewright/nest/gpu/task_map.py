@@ -34,7 +34,7 @@ Body: TypeAlias = Callable[..., Node]
 """The statements of one task, given its index in every dimension."""
 
 
-class Factor(Protocol):
+class SimpleMap(Protocol):
     """A mapping that is no product."""
 
     @property
@@ -51,11 +51,11 @@ class Factor(Protocol):
         """`body` of each of these, in order; loops are called `name0`, `name1`, …"""
         ...
 
-    def at(self, values: Mapping[str, int]) -> Factor:
+    def at(self, values: Mapping[str, int]) -> SimpleMap:
         """The same with values for decisions."""
         ...
 
-    def project(self, dimension: int) -> Factor:
+    def project(self, dimension: int) -> SimpleMap:
         """The same with index 0 in a dimension, which has one element then."""
         ...
 
@@ -161,7 +161,7 @@ class TaskMap:
     number of dimensions.
     """
 
-    factors: tuple[Factor, ...]
+    factors: tuple[SimpleMap, ...]
 
     def __post_init__(self) -> None:
         ranks = [len(f.shape) for f in self.factors]

@@ -60,7 +60,7 @@ class Begun:
 
 
 @dataclass(slots=True)
-class Groups:
+class CopyGroups:
     """What the blocks that run have begun: since the last group, and by groups, oldest first."""
 
     open: list[Begun] = field(default_factory=list)
@@ -94,11 +94,11 @@ class UnderWay:
     (`InstructionRule.group`), and what has phases.
     """
 
-    groups: dict[str, Groups] = field(default_factory=dict)
+    groups: dict[str, CopyGroups] = field(default_factory=dict)
     phases: Phases = field(default_factory=Phases)
 
-    def group(self, name: str) -> Groups:
-        return self.groups.setdefault(name, Groups())
+    def group(self, name: str) -> CopyGroups:
+        return self.groups.setdefault(name, CopyGroups())
 
 
 def instruct(

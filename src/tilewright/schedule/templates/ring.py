@@ -6,7 +6,7 @@
 Two mbarriers a stage say that it is full, which the copies' bytes make it, and that it is empty,
 when each of the warps that use it has said so. Nobody else waits for anybody: the warp that fills
 runs ahead by as many steps as there are stages. The nest has the roles of a step one after the
-other; code generation makes a loop of each (`codegen.clike.roles`).
+other; code generation makes a loop of each (`codegen.passes.roles`).
 """
 
 from __future__ import annotations

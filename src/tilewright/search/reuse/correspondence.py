@@ -12,7 +12,7 @@ for, or free.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -21,6 +21,7 @@ from tilewright.cost.candidates import Floats, Ints, Population, concatenate
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.reference import compute_of
 from tilewright.schedule.producers import takes
+from tilewright.schedule.state import Role
 from tilewright.schedule.templates import templates_of
 from tilewright.search.reuse.family import Operator
 from tilewright.space.candidate_space import Producer
@@ -64,9 +65,10 @@ class Named:
 
     def __init__(self, space: Space, operator: Operator) -> None:
         self.space, self.operator = space, operator
-        self._roles = roles(space.dag, operator.stage)
-        longest = sorted(self._roles, key=lambda name: (-len(name), name))
-        self._tensor = re.compile(rf"(?<!\w)({'|'.join(map(re.escape, longest))})(?!\w)")
+        every = [s for sketch in space.sketches for s in sketch.stages.values()]
+        caches = [s.name for s in every if s.role is Role.CACHE and s.work == operator.stage]
+        known = roles(space.dag, operator.stage)
+        self._renamed = renaming(known | dict.fromkeys(caches, "m"))
 
     def places(self, sketch: Producer) -> set[str]:
         """Where a sketch has its stages computed: `conv_pad: at conv` becomes `m<0: at m`."""
@@ -74,7 +76,7 @@ class Named:
 
     def decision(self, decision: Decision, sketch: Producer) -> str:
         """A decision's name: `conv.rc` becomes `m.#6`, `conv.fetch.x.conv` `m.fetch.m<0.m`."""
-        axes = self._axes(decision.stage)
+        axes = self._axes(decision.stage, sketch)
         what, *rest = decision.name.removeprefix(f"{decision.stage}.").split(".")
         words = [axes[what], *rest] if what in axes else [what, self._renamed(".".join(rest))]
         stage = self._stage(decision.stage, sketch) if what in OF_STORED else None
@@ -84,27 +86,30 @@ class Named:
         stage, _, what = text.partition(": ")
         *words, last = what.split(" ")
         at = words == ["at"]
-        last = self._stage(last, sketch) if at else self._axes(stage).get(last, last)
+        last = self._stage(last, sketch) if at else self._axes(stage, sketch).get(last, last)
         return f"{self._stage(stage, sketch)}: {' '.join([*words, last])}"
 
     def _stage(self, name: str, sketch: Producer) -> str:
         """A stage's role: where the major one has a write cache, what copies that is to it what the
         last stage is to others.
         """
-        is_copy = name == self.operator.stage and f"{name}.local" in sketch.stages
+        others = (s for s in sketch.stages.values() if s.name != name)
+        is_copy = name == self.operator.stage and any(s.work == name for s in others)
         return LAST if is_copy else self._renamed(name)
 
-    def _axes(self, name: str) -> Mapping[str, str]:
-        """The axes of a stage of the DAG, or of one made of that, by number."""
-        stages = [s for s in self.space.dag.stages if f"{name}.".startswith(f"{s.name}.")]
-        if not stages:
+    def _axes(self, name: str, sketch: Producer) -> Mapping[str, str]:
+        """The axes of the stage of the DAG that one is, or is made of, by number."""
+        if name not in sketch.stages:
             return {}
-        compute = compute_of(max(stages, key=lambda stage: len(stage.name)))
+        compute = compute_of(self.space.dag.tensor(sketch.stages[name].node))
         return {a.name: f"#{i}" for i, a in enumerate((*compute.axes, *compute.reduce_axes))}
 
-    def _renamed(self, text: str) -> str:
-        """Roles for names; a write cache does the work of its stage."""
-        return self._tensor.sub(lambda found: self._roles[found[0]], text).replace("m.local", "m")
+
+def renaming(names: Mapping[str, str]) -> Callable[[str], str]:
+    """What puts other names of tensors into a text."""
+    longest = sorted(names, key=lambda name: (-len(name), name))
+    pattern = re.compile(rf"(?<!\w)({'|'.join(map(re.escape, longest))})(?!\w)")
+    return lambda text: pattern.sub(lambda found: names[found[0]], text)
 
 
 def roles(dag: ComputeDAG, major: str) -> dict[str, str]:

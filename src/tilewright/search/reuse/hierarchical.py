@@ -24,8 +24,8 @@ from tilewright.search.reuse.family import Operator
 from tilewright.search.reuse.rounds import (
     THREADS,
     Reuse,
-    Round,
     Rounds,
+    SearchRound,
     search_rounds,
     tuner_ranges,
 )
@@ -96,7 +96,7 @@ class HierarchicalStrategy:
             pairs = zip(keys, self._queue, strict=True)
             self._queue = [c for key, c in pairs if int(key) not in told]
 
-    def _next(self) -> Round | None:
+    def _next(self) -> SearchRound | None:
         """The next round, after the last one's programs were measured."""
         try:
             if not self._begun:
@@ -112,7 +112,7 @@ class HierarchicalStrategy:
             self._begin(found)
         return found
 
-    def _begin(self, found: Round) -> None:
+    def _begin(self, found: SearchRound) -> None:
         """Programs of a round of threads are compared with each other, those of others with the
         fastest before.
         """

@@ -11,9 +11,8 @@ decisions of the whole.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -26,6 +25,7 @@ from tilewright.expr.serialize import workload_hash
 from tilewright.records.machine import Machine
 from tilewright.records.reader import Reader
 from tilewright.records.rows import DEFAULT, Trial, best_first
+from tilewright.search.reuse.correspondence import renaming
 from tilewright.search.tasks import TuningTask, task_hash
 from tilewright.space.candidate_space import Producer
 from tilewright.space.decisions import Decision
@@ -178,27 +178,21 @@ class _Names:
     of them as a tensor is.
     """
 
-    names: Mapping[str, str]
-    pattern: re.Pattern[str]
+    renamed: Callable[[str], str]
 
     @staticmethod
     def of(recorded: ComputeDAG, mine: ComputeDAG) -> _Names:
-        names = dict(zip(_tensors(recorded), _tensors(mine), strict=True))
-        longest = sorted(names, key=lambda name: (-len(name), name))
-        return _Names(names, re.compile(rf"(?<!\w)({'|'.join(map(re.escape, longest))})(?!\w)"))
+        return _Names(renaming(dict(zip(_tensors(recorded), _tensors(mine), strict=True))))
 
     def decision(self, decision: Decision) -> str:
         """A decision's name: `conv.w` becomes `conv2.w`, `conv.fetch.x` `conv2.fetch.y`."""
         what, *rest = decision.name.removeprefix(f"{decision.stage}.").split(".")
-        return ".".join([self._renamed(decision.stage), what, *map(self._renamed, rest)])
+        return ".".join([self.renamed(decision.stage), what, *map(self.renamed, rest)])
 
     def place(self, text: str) -> str:
         """Where a stage is computed: `conv_pad: at conv` becomes `conv2_pad: at conv2`."""
         stage, _, where = text.partition(": ")
-        return f"{self._renamed(stage)}: {self._renamed(where) if where[:3] == 'at ' else where}"
-
-    def _renamed(self, text: str) -> str:
-        return self.pattern.sub(lambda found: self.names[found[0]], text)
+        return f"{self.renamed(stage)}: {self.renamed(where) if where[:3] == 'at ' else where}"
 
 
 def _tensors(dag: ComputeDAG) -> list[str]:

@@ -30,7 +30,6 @@ from tilewright.search.reuse.ranges import Ranges, published, ranges_of
 from tilewright.search.reuse.shapes import Shapes, fetch_widths, valid_ones, with_value
 from tilewright.search.strategies.evolution import choices
 from tilewright.space.decisions import Decision, TileFactors
-from tilewright.space.derivation import dag_node
 from tilewright.space.space import Space
 from tilewright.target import CpuTarget, Target
 
@@ -41,14 +40,14 @@ DRAWS = 64  # programs drawn for one that a relative may have
 
 
 @dataclass(frozen=True)
-class Round:
+class SearchRound:
     """Programs to be measured; none is a round, too."""
 
     origin: str
     programs: Population
 
 
-Rounds: TypeAlias = Generator[Round, Population | None, None]
+Rounds: TypeAlias = Generator[SearchRound, Population | None, None]
 
 
 @dataclass
@@ -101,7 +100,7 @@ def search_rounds(reuse: Reuse) -> Rounds:
     """
     shapes = Shapes.of(reuse.space, reuse.extractor, reuse.sketch, reuse.operator, reuse.row)
     if shapes is None:
-        yield Round(THREADS, listed(reuse))
+        yield SearchRound(THREADS, listed(reuse))
         return
     blocks = float(reuse.usage.blocks[0])
     low, high = (blocks * end for end in reuse.ranges.blocks)
@@ -118,15 +117,15 @@ def _of_blocks(reuse: Reuse, shapes: Shapes, number: float, shape: Ints) -> Roun
     loads = shapes.loads(shape, float(usage.bytes[0] / usage.blocks[0]))
     low, high = (float(usage.threads[0]) * end / number for end in reuse.ranges.threads)
     _, programs = shapes.thread_shapes(shape, loads, low, high, cheapest=not reuse.counting)
-    best = yield Round(THREADS, usually_unrolled(reuse, shapes, programs))
+    best = yield SearchRound(THREADS, usually_unrolled(reuse, shapes, programs))
     if best is None:
         return
     others = reuse.loaded(shapes.all_loads(best), best)
-    best = (yield Round(LOADS, usually_unrolled(reuse, shapes, others))) or best
-    best = (yield Round(UNROLL, otherwise_unrolled(reuse, shapes, best))) or best
+    best = (yield SearchRound(LOADS, usually_unrolled(reuse, shapes, others))) or best
+    best = (yield SearchRound(UNROLL, otherwise_unrolled(reuse, shapes, best))) or best
     for decision, values in _other_choices(reuse, shapes, best):
         programs = with_value(_repeated(best, len(values)), reuse.space, decision, values)
-        best = (yield Round(CHOICE, valid_ones(reuse.space, programs))) or best
+        best = (yield SearchRound(CHOICE, valid_ones(reuse.space, programs))) or best
 
 
 def _other_choices(
@@ -180,9 +179,10 @@ def listed(reuse: Reuse) -> Population:
     """
     space, sketch = reuse.space, reuse.space.sketches[reuse.sketch]
     programs = Population(reuse.row[None, :], np.array([reuse.sketch]))
-    own = [d for d in sketch.decisions if d.stage.startswith(dag_node(reuse.operator.stage))]
+    mine = [d for d in sketch.decisions if sketch.stages[d.stage].node == reuse.operator.stage]
+    own = [d for d in mine if d.name != f"{d.stage}.unroll"]
     for decision in sorted(own, key=lambda d: len(d.table)):
-        if len(programs) * len(decision.table) <= LISTED and not decision.name.endswith(".unroll"):
+        if len(programs) * len(decision.table) <= LISTED:
             values = np.tile(decision.table, (len(programs), 1))
             many = _repeated(programs, len(decision.table))
             programs = with_value(many, space, decision, values)

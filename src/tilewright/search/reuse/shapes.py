@@ -37,14 +37,12 @@ from tilewright.search.reuse.shape_costs import (
     shared_requests,
     unrolled,
 )
-from tilewright.space.candidate_space import Producer
 from tilewright.space.decisions import Choice, Decision, TileFactors, divisors
-from tilewright.space.derivation import dag_node
 from tilewright.space.space import Space
 from tilewright.target import GpuTarget
 
 SECTOR_BYTES = 32  # that a GPU's caches ask for
-LEAST_BUDGET = 8  # statements that a GPU's code has in a row in any case
+LEAST_ROW = 8  # statements that a GPU's code has in a row in any case
 ROUNDING = 1e-6
 BEYOND = 4.0  # how far above a range's lower end the nearest number is looked for
 GRID = 1 << 20  # shapes of threads looked at for one block
@@ -101,14 +99,13 @@ class Shapes:
         decisions = space.sketches[sketch].decisions
         tiles = [d for d in decisions if isinstance(d, TileFactors)]
         parts = {d.stage: prod(t.extent for t in tiles if t.stage == d.stage) for d in tiles}
-        own = [s for s in parts if s == operator.stage or s.startswith(f"{operator.stage}.")]
+        stages = space.sketches[sketch].stages
+        own = [s for s in parts if stages[s].node == operator.stage]
         for stage in sorted(own, key=lambda s: -parts[s]):
             levels = _levels(space, sketch, stage, row)
-            reduced = _reductions(space.sketches[sketch], stage)
             mine = [d for d in tiles if d.stage == stage]
-            reduction = [d for d in mine if f"{d.name}.".startswith(reduced)]
-            spatial = [d for d in mine if d not in reduction]
-            counts = {d.levels for d in spatial}, {d.levels for d in reduction}
+            spatial, reduction = ([d for d in mine if d.levels[0].letter == x] for x in "SR")
+            counts = {len(d.levels) for d in spatial}, {len(d.levels) for d in reduction}
             if counts == ({levels.spatial}, {levels.reduction}):
                 found = Shapes(
                     space, extractor, sketch, stage, row, levels, spatial, reduction, padded
@@ -173,7 +170,7 @@ class Shapes:
         return {
             name: [extent_int(axis.extent) for axis in stage.compute.axes]
             for name, stage in self.space.sketches[self.sketch].stages.items()
-            if stage.attach is not None and dag_node(name) != self.stage
+            if stage.attach is not None and stage.work != self.stage
         }
 
     def _whole(self, shapes: Ints, one_by_one: bool = True) -> Population:
@@ -275,7 +272,7 @@ class Shapes:
         for levels, lengths in ((self.levels.virtual, virtual), (self.levels.threads, threads)):
             for level in levels:
                 tiles[:, :, level] = lengths
-        inner = np.array([d.innermost for d in self.spatial])
+        inner = np.array([d.levels[-1].most for d in self.spatial])
         last = np.minimum(_least_divisor(own), own) if len(self.levels.own) > 1 else own
         last = np.where(last > inner, 1, last) if len(self.levels.own) > 1 else last
         tiles[:, :, self.levels.own[0]] = own // last
@@ -305,7 +302,7 @@ class Shapes:
         if decision is None:
             return None, np.zeros((0, len(programs))), np.zeros((0, len(programs)))
         a, partly = self.analysis(programs), isinstance(self.space.target, GpuTarget)
-        limits = decision.table[:, 0].clip(LEAST_BUDGET if partly else 0, None)
+        limits = decision.table[:, 0].clip(LEAST_ROW if partly else 0, None)
         limits = limits if partly else limits.clip(None, GREATEST_UNROLL_STEP)
         found = [unrolled(a, np.full(a.n, float(n)), partly) for n in limits]
         return decision, np.stack([s for s, _ in found]), np.stack([r for _, r in found])
@@ -323,7 +320,7 @@ class Shapes:
         updates = (
             c.statement
             for c in compiled
-            if dag_node(c.statement.stage) == self.stage
+            if sketch.stages[c.statement.stage].work == self.stage
             and any(access.kind == "update" for access in c.statement.accesses)
         )
         target = self.space.target
@@ -337,13 +334,6 @@ def _levels(space: Space, sketch: int, stage: str, row: Ints) -> Levels:
     decisions = space.sketches[sketch].decisions
     level = [row[space.span(d)][0] for d in decisions if d.name == f"{stage}.level"]
     return CPU_INNER_LEVELS if INNER in level else CPU_LEVELS
-
-
-def _reductions(sketch: Producer, node: str) -> tuple[str, ...]:
-    """What the names of its tiled reductions begin with: `conv.rh.q` is a part of `conv.rh`."""
-    stages = [stage for name, stage in sketch.stages.items() if dag_node(name) == node]
-    names = {a.name for stage in stages for a in stage.compute.reduce_axes}
-    return tuple(f"{node}.{name}." for name in sorted(names))
 
 
 def valid_ones(space: Space, programs: Population) -> Population:

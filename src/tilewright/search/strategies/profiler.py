@@ -101,7 +101,7 @@ def register_tiles(space: Space, population: Population) -> Ints:
         known = zip(sketch.variables, sketch.columns, strict=True)
         columns = [column for variable, column in known if variable in deciding]
         elements[at] = population.rows[np.ix_(at, columns)].prod(axis=1)
-        tiles = [d for d in sketch.decisions if isinstance(d, TileFactors) and d.lanes]
+        tiles = [d for d in sketch.decisions if isinstance(d, TileFactors) and d.levels[-1].lanes]
         along = [column for d in tiles if (column := space.span(d).stop - 1) in columns]
         rows[np.ix_(at, along)] = population.rows[np.ix_(at, along)]
     return fingerprints(Population(np.column_stack([elements, rows]), population.sketch))

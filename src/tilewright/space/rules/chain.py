@@ -34,7 +34,7 @@ from tilewright.schedule.state import At, Stage
 from tilewright.schedule.steps import CacheWrite, ComputeAt, ComputeInline, StoreAt
 from tilewright.space.chains import Chain, chains, is_prologue, links_contractions
 from tilewright.space.decisions import variables
-from tilewright.space.derivation import Derivation, Rule, Verdict, dag_node
+from tilewright.space.derivation import Derivation, Rule, Verdict
 from tilewright.space.predicates import (
     fusible_consumer,
     has_data_reuse,
@@ -42,10 +42,9 @@ from tilewright.space.predicates import (
     table_axes,
     vector_axis,
 )
-from tilewright.space.rules.tiling import STRUCTURE, Structure, fusion_target, tile
+from tilewright.space.rules.tiling import fusion_target, structure_of, tile
 
-INNER = Structure("SSRS", STRUCTURE.outer[:2])
-INNER_DOT = Structure("SSRSR", STRUCTURE.outer[:2])  # vectors run along the reduction
+INNER, INNER_DOT = structure_of("SSRS"), structure_of("SSRSR")  # vectors run along the reduction
 PANEL = (0, 1)  # tile levels of STRUCTURE: outer spatial loops, which a fused consumer has, too
 CHUNK = 2  # its outer reduction loops
 
@@ -57,7 +56,7 @@ def _can_chain(d: Derivation) -> Verdict:
     stage = d.working
     if not has_data_reuse(stage) or stage.name in d.tiled or stage.name in d.within:
         return Verdict.NO
-    if d.periods.get(dag_node(stage.name)) or table_axes(stage):
+    if d.periods.get(stage.work) or table_axes(stage):
         return Verdict.NO
     return Verdict.APPLY if chains(d.state, stage) else Verdict.NO
 
@@ -82,10 +81,10 @@ def tile_panels(d: Derivation, chain: Chain) -> At:
     """Tile the working stage; in its outer spatial loops, or those of its fused consumer, what it
     takes of a chain may be computed. Returns where, which is a decision.
     """
-    stage, node = d.working, dag_node(d.working.name)
+    stage = d.working
     tile(d, fusion_target(d))
     attach = d.state[stage.name].attach
-    level = d.choose(f"{node}.panel", node, "location", PANEL)
+    level = d.choose(f"{stage.work}.panel", stage.work, "location", PANEL)
     for axis in stage.compute.axes:
         if not chain.moves(axis.name) and axis.extent != 1:
             d.constraints += [(level < at) | _once(d, axis, at) for at in PANEL]
@@ -122,7 +121,7 @@ def _once(d: Derivation, axis: Axis, level: int) -> Expr:
     """The condition that the loops of an axis of the working stage up to a tile level, of a
     reduction the outer one, have one iteration.
     """
-    lengths = variables(d.decisions[f"{dag_node(d.working.name)}.{axis.name}"])
+    lengths = variables(d.decisions[f"{d.working.work}.{axis.name}"])
     return reduce(mul, lengths if axis.reduce else lengths[level:]) >= axis.extent
 
 
@@ -130,7 +129,7 @@ def _in_one_piece(d: Derivation, chain: Chain, level: int) -> list[Expr]:
     """The conditions that rows of a prologue's operand lie one after another in memory: tiles
     inside of a level have one iteration of an axis, or all of those further in.
     """
-    node = dag_node(d.working.name)
+    node = d.working.work
 
     def tile_of(axis: Axis) -> Expr:
         return reduce(mul, variables(d.decisions[f"{node}.{axis.name}"])[level:])
@@ -182,7 +181,7 @@ def _place_contraction(d: Derivation, stage: Stage, at: At) -> list[Derivation]:
     fusion = fusible_consumer(d.state, stage)
     if fusion is None:
         d.apply(CacheWrite(stage.name), ComputeAt(stage.name, at.target, at.level))
-        d.stage = f"{stage.name}.local"
+        d.advance()
         fusion = fusible_consumer(d.state, d.working)
     vector = vector_axis(d.state, d.working, d.target)
     along = any(a.name == vector for a in d.working.compute.reduce_axes)

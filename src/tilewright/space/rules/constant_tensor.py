@@ -9,8 +9,8 @@ of them runs along the vector lanes.
 
 from __future__ import annotations
 
-from tilewright.schedule.steps import Annotate, Reorder, Split, extent_int
-from tilewright.space.decisions import TileFactors, slack, variables
+from tilewright.schedule.steps import Annotate, Reorder, extent_int
+from tilewright.space.decisions import TILE, S
 from tilewright.space.derivation import Derivation, Rule, Verdict
 from tilewright.space.predicates import table_axes, vector_axis
 
@@ -39,11 +39,7 @@ def _unroll(d: Derivation) -> list[Derivation]:
     inner: tuple[str, ...] = ()
     outer = [a.name for a in free if a.name != vector]
     if vector is not None:
-        extent = next(extent_int(a.extent) for a in free if a.name == vector)
-        lanes = d.target.lanes(stage.tensor.dtype)
-        name, over = f"{stage.name}.{vector}", slack(extent, lanes)
-        tile = d.decide(TileFactors(name, stage.name, extent, 2, slack=over, lanes=lanes))
-        d.apply(Split(stage.name, vector, variables(tile)))
+        d.tile(stage, vector, (S, TILE), vector=True)
         d.apply(Annotate(stage.name, f"{vector}.1", "vector"))
         outer.append(f"{vector}.0")
         inner = (f"{vector}.1",)

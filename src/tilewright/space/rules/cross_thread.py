@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from tilewright.expr.index.extents import mul
 from tilewright.expr.nodes import Axis, as_expr
-from tilewright.schedule.steps import Annotate, ComputeAt, RFactor, Split, extent_int
+from tilewright.schedule.state import Role
+from tilewright.schedule.steps import Annotate, RFactor, Split, extent_int
 from tilewright.space.decisions import divisors
 from tilewright.space.derivation import Derivation, Rule, Verdict
 from tilewright.space.predicates import has_data_reuse, has_more_reduction_parallel
@@ -34,7 +35,7 @@ def _factors(d: Derivation, axis: Axis) -> tuple[int, ...]:
 def _can_share(d: Derivation) -> Verdict:
     stage = d.working
     assert isinstance(d.target, GpuTarget)
-    if stage.relations or stage.attach is not None or stage.name.endswith((".rf", ".local")):
+    if stage.relations or stage.attach is not None or stage.role is not Role.RESULT:
         return Verdict.NO
     axis = _axis(d)
     if axis is None:
@@ -60,9 +61,8 @@ def _share(d: Derivation) -> list[Derivation]:
         d.apply(Annotate(name, f"{loop}.0", "block"), Annotate(name, f"{loop}.1", "thread.y"))
         d.constraints.append(as_expr(mul(count, rows)) <= d.target.threads)
     d.apply(Annotate(name, f"{axis.name}.f", "thread.x"))
-    d.apply(ComputeAt(f"{name}.rf", name, len(d.state[name].groups) - 1))
     d.variant = (*d.variant, f"{name}: threads share {axis.name}")
-    return [d.advance().advance()]
+    return [d.compute_next(name, len(d.working.groups) - 1)]
 
 
 CROSS_THREAD_REDUCTION = Rule("cross_thread_reduction", _can_share, _share)

@@ -25,7 +25,7 @@ from tilewright.schedule.steps import (
 )
 from tilewright.space.annotate_gpu import access_widths
 from tilewright.space.decisions import divisors, variables
-from tilewright.space.derivation import Derivation, Rule, Verdict, previous
+from tilewright.space.derivation import Derivation, Rule, Verdict
 from tilewright.space.predicates import has_data_reuse
 from tilewright.space.rules.cross_thread import ROWS
 from tilewright.target import GpuTarget
@@ -148,9 +148,8 @@ def _inside(d: Derivation) -> list[Derivation]:
     (count,) = variables(d.decisions[f"{at.target}.threads"])
     d.apply(RFactor(name, axis, count))
     d.apply(Annotate(name, d.fuse(name, rows), "thread.y"), Annotate(name, f"{axis}.f", "thread.x"))
-    d.apply(ComputeAt(f"{name}.rf", name, len(d.state[name].groups) - 1))
+    d.compute_next(name, len(d.working.groups) - 1)
     d.apply(ComputeAt(name, at.target, at.level), SetScope(name, "shared"))
-    d.stage = previous(d.state, f"{name}.rf")
     return [d]
 
 

@@ -11,6 +11,7 @@ its rows are padded against bank conflicts is a decision.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 
 from tilewright.expr.index.extents import mul
@@ -29,21 +30,22 @@ from tilewright.schedule.steps import (
     extent_int,
 )
 from tilewright.space.annotate_gpu import access_widths
-from tilewright.space.decisions import variables
-from tilewright.space.derivation import Derivation, Rule, Verdict, dag_node
+from tilewright.space.decisions import Level, R, variables
+from tilewright.space.derivation import Derivation, Rule, Verdict
 from tilewright.space.predicates import element_expr, has_data_reuse
 from tilewright.space.rules.tiling import (
     ADD_CACHE_WRITE,
     Fusion,
-    Structure,
     follow_tiles,
     fusion_target,
     multi_level_tile,
 )
 from tilewright.target import GpuTarget
 
-STRUCTURE = Structure("SSSRRSRS", (Kind.BLOCK, Kind.VIRTUAL, Kind.THREAD_X), 2, 16)
-THREAD_LEVEL = STRUCTURE.outer.index(Kind.THREAD_X)
+BOUND = tuple(Level("S", kind) for kind in (Kind.BLOCK, Kind.VIRTUAL, Kind.THREAD_X))
+OWN = Level("S", Kind.UNROLLED)
+STRUCTURE = (*BOUND, R, R, OWN, R, replace(OWN, most=16))
+THREAD_LEVEL = len(BOUND) - 1
 ALIGNMENTS = (1, 2, 8, 16)
 """Rows of shared memory are of any length, of odd length (neighbouring rows start in different
 banks) or half of it beyond a multiple of 8 or 16 elements (the same for vectors of 4 and of 8).
@@ -75,7 +77,7 @@ def _tile(d: Derivation) -> list[Derivation]:
     d.apply(*(CacheRead(name, (stage,)) for name in operands))
     multi_level_tile(d, STRUCTURE)
     follow_tiles(d, found, STRUCTURE)
-    d.apply(ComputeAt(stage, consumer.name, len(STRUCTURE.outer) - 1))
+    d.apply(ComputeAt(stage, consumer.name, THREAD_LEVEL))
     _fill_a_warp(d, found)
     groups = d.state[stage].groups
     first = next(i for i, group in enumerate(groups) if d.working.is_reduction(group[0]))
@@ -96,7 +98,7 @@ def _fill_a_warp(d: Derivation, fusion: Fusion) -> None:
     threads: Extent = 1
     for axis in (d.working.compute.axes[k] for k in dimensions):
         if axis.extent != 1:
-            tile = d.decisions[f"{dag_node(d.working.name)}.{axis.name}"]
+            tile = d.decisions[f"{d.working.work}.{axis.name}"]
             threads = mul(threads, variables(tile)[THREAD_LEVEL - 1])
     d.constraints.append(as_expr(threads) >= d.target.warp)
 
@@ -105,7 +107,7 @@ def _fetch(d: Derivation, cache: str, stage: str, level: int, spatial: tuple[str
     """Fill `cache` once for every iteration of the outermost reduction level, by all threads."""
     axes = tuple(a.name for a in d.state[cache].compute.axes)
     d.apply(ComputeAt(cache, stage, level), SetScope(cache, "shared"))
-    node = dag_node(stage)
+    node = d.state[stage].work
     widths = access_widths(d.state[cache].tensor.dtype)
     if len(axes) > 1:
         rows = tuple(n for n in ALIGNMENTS if n <= 2 * widths[-1])

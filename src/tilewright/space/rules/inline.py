@@ -8,6 +8,8 @@ from tilewright.space.predicates import is_inlinable, is_strictly_inlinable
 
 
 def _can_inline(d: Derivation) -> Verdict:
+    if d.working.name in d.factors:
+        return Verdict.NO
     return Verdict.ONLY if is_strictly_inlinable(d.state, d.working, d.target) else Verdict.NO
 
 

@@ -16,10 +16,10 @@ from __future__ import annotations
 from tilewright.expr.nodes import Axis
 from tilewright.expr.rewrites.online_softmax import lengths, rewrite
 from tilewright.schedule.online_softmax_step import softmax_product
-from tilewright.schedule.state import At
+from tilewright.schedule.state import At, Role
 from tilewright.schedule.steps import OnlineSoftmax, extent_int
 from tilewright.space.chains import Chain, chains
-from tilewright.space.derivation import Chunks, Derivation, Rule, Verdict, dag_node
+from tilewright.space.derivation import Chunks, Derivation, Rule, Verdict
 from tilewright.space.predicates import has_data_reuse
 from tilewright.space.rules.chain import PANEL, tile_panels
 from tilewright.target import CpuTarget
@@ -32,7 +32,7 @@ def _can_rewrite(d: Derivation) -> Verdict:
     stage = d.working
     if not has_data_reuse(stage) or stage.name in d.tiled or stage.name in d.within:
         return Verdict.NO
-    if dag_node(stage.name) != stage.name or d.periods.get(stage.name):
+    if stage.role is Role.CACHE or d.periods.get(stage.name):
         return Verdict.NO
     return Verdict.APPLY if _chain(d) is not None and _lengths(d) else Verdict.NO
 

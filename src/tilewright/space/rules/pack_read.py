@@ -14,10 +14,10 @@ from __future__ import annotations
 from tilewright.expr.access import MIN_REUSE, uses
 from tilewright.expr.nodes import Read, Var, free_vars, reads
 from tilewright.expr.tensors import Placeholder
-from tilewright.schedule.state import Stage
-from tilewright.schedule.steps import CacheRead, ComputeAt, extent_int
+from tilewright.schedule.state import Role, Stage
+from tilewright.schedule.steps import CacheRead, extent_int
 from tilewright.space.decisions import INNERMOST_LIMIT
-from tilewright.space.derivation import Derivation, Rule, Verdict, dag_node
+from tilewright.space.derivation import Derivation, Rule, Verdict
 from tilewright.space.predicates import element_expr, has_data_reuse, vector_axis
 from tilewright.space.rules.tiling import fusion_target, tile
 
@@ -55,27 +55,23 @@ def _pays(stage: Stage, read: Read, vector: str | None) -> bool:
 
 def _can_pack(d: Derivation) -> Verdict:
     stage = d.working
-    if not has_data_reuse(stage) or stage.name in d.tiled or dag_node(stage.name) != stage.name:
+    if not has_data_reuse(stage) or stage.name in d.tiled or stage.role is Role.CACHE:
         return Verdict.NO
     return Verdict.APPLY if _strided(d) is not None else Verdict.NO
 
 
 def _pack(d: Derivation) -> list[Derivation]:
-    stage, read = d.working.name, _strided(d)
+    name, read = d.working.name, _strided(d)
     assert read is not None
     fusion = fusion_target(d)
-    d.apply(CacheRead(read.tensor.name, (stage,)))
+    d.apply(CacheRead(read.tensor.name, (name,)))
     tile(d, fusion)
-    node = dag_node(stage)
+    stage = d.working
     levels = tuple(range(LEVELS if fusion is None else FUSED_LEVELS))
-    at = d.choose(f"{node}.pack", node, "location", levels)
-    target = stage
-    attach = d.state[stage].attach
-    if attach is not None:
-        target = attach.target
-        d.constraints.append(at <= attach.level)
-    d.apply(ComputeAt(f"{read.tensor.name}.{stage}", target, at))
-    return [d.advance().advance()]
+    at = d.choose(f"{stage.work}.pack", stage.work, "location", levels)
+    if stage.attach is not None:
+        d.constraints.append(at <= stage.attach.level)
+    return [d.compute_next(stage.attach.target if stage.attach else name, at)]
 
 
 PACK_READ = Rule("pack_read", _can_pack, _pack)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 
 from tilewright.expr.nodes import Axis
+from tilewright.schedule.state import Role
 from tilewright.schedule.steps import RFactor, extent_int
 from tilewright.space.decisions import divisors
 from tilewright.space.derivation import Derivation, Rule, Verdict
@@ -23,9 +24,7 @@ def _can_factor(d: Derivation) -> Verdict:
     stage = d.working
     if math.prod(extent_int(a.extent) for a in stage.axes) < MIN_WORK:
         return Verdict.NO
-    if stage.name.endswith(".rf") or stage.name.endswith(".local") or stage.relations:
-        return Verdict.NO
-    if any(a.name.endswith(".f") for a in stage.compute.reduce_axes) or not _places(d):
+    if stage.role is not Role.RESULT or stage.relations or not _places(d):
         return Verdict.NO
     return Verdict.APPLY if has_more_reduction_parallel(stage, d.target.cores) else Verdict.NO
 

@@ -20,7 +20,7 @@ from tilewright.expr.rewrites.zero_terms import is_solvable, periods
 from tilewright.expr.tensors import Compute
 from tilewright.schedule.state import Stage
 from tilewright.schedule.steps import ComputeInline, SkipZeros
-from tilewright.space.derivation import Derivation, Rule, Verdict, dag_node
+from tilewright.space.derivation import Derivation, Rule, Verdict
 from tilewright.space.predicates import is_inlinable
 
 GREATEST_PHASES = 64
@@ -58,7 +58,7 @@ def _skip(d: Derivation) -> list[Derivation]:
     found = periods(d.working.compute)
     d.apply(SkipZeros(name))
     if prod(found.values()) <= GREATEST_PHASES:
-        d.periods[dag_node(name)] = found
+        d.periods[d.working.work] = found
     return [d]
 
 

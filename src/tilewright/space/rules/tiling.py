@@ -15,13 +15,12 @@ position in the period is a loop between the outer spatial levels and the reduct
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TypeAlias
 
-from tilewright.expr.nodes import Extent
 from tilewright.ground.errors import ScheduleError
 from tilewright.nest.nodes import Kind
-from tilewright.schedule.state import Stage
+from tilewright.schedule.state import Role, Stage
 from tilewright.schedule.steps import (
     Annotate,
     CacheWrite,
@@ -33,16 +32,12 @@ from tilewright.schedule.steps import (
     extent_int,
 )
 from tilewright.space.chains import chains
-from tilewright.space.decisions import (
-    INNERMOST_LIMIT,
-    TileFactors,
-    divisors,
-    slack,
-    variables,
-)
-from tilewright.space.derivation import Derivation, Rule, Verdict, dag_node
+from tilewright.space.decisions import TILE, Level, divisors
+from tilewright.space.derivation import Derivation, Rule, Verdict
 from tilewright.space.predicates import (
+    DotLoop,
     block_length,
+    dot_loop,
     fusible_consumer,
     has_data_reuse,
     packable_constants,
@@ -60,48 +55,49 @@ FEW_DIVISORS = 4
 FEW_REGISTERS = 16  # more hold 7 rows by two vectors, which need no other tile
 
 
-@dataclass(frozen=True, slots=True)
-class Structure:
-    """How one kind of target tiles a stage.
+Structure: TypeAlias = tuple[Level, ...]
+"""How one kind of target tiles a stage, outermost first. What computes with a stage follows its
+`outer` levels: of spatial axes, and not unrolled.
+"""
 
-    `levels` has a letter for each tile level, outermost first: spatial or reduction. `outer` says
-    how the first spatial levels run, in a consumer that follows them. `unrolled` is how many of
-    the innermost spatial levels are written out, `innermost` the most elements of such a tile.
+
+def structure_of(letters: str) -> Structure:
+    """One from a letter a level. Raises ScheduleError for others than S and R."""
+    if not letters or set(letters) - {"S", "R"}:
+        raise ScheduleError(
+            f"a structure has a letter for each tile level, S (spatial) or R (reduction), "
+            f"outermost first, such as 'SSRSRS'; got {letters!r}"
+        )
+    last = letters.rfind("S")
+    return tuple(TILE if i == last else Level(letter) for i, letter in enumerate(letters))
+
+
+STRUCTURE = structure_of("SSRSRS")
+
+
+def outer(structure: Structure) -> tuple[Kind, ...]:
+    """How the loops of a structure's outer levels run."""
+    return tuple(x.kind for x in structure if x.letter == "S" and x.kind is not Kind.UNROLLED)
+
+
+def _check(structure: Structure, stage: Stage) -> None:
+    """Raise ScheduleError where the stage has axes to tile, but no level for them, or levels and no
+    such axes.
     """
-
-    levels: str
-    outer: tuple[Kind, ...] = (Kind.SERIAL,) * 3
-    unrolled: int = 1
-    innermost: int = INNERMOST_LIMIT
-
-    def __post_init__(self) -> None:
-        """Raises ScheduleError for levels that are none."""
-        if not self.levels or set(self.levels) - {"S", "R"}:
+    letters = "".join(level.letter for level in structure)
+    for letter, kind in (("S", "spatial"), ("R", "reduction")):
+        axes = [a for a in stage.axes if a.reduce == (letter == "R")]
+        tiled = ", ".join(a.name for a in axes if a.extent != 1)
+        if tiled and letter not in letters:
             raise ScheduleError(
-                f"a structure has a letter for each tile level, S (spatial) or R (reduction), "
-                f"outermost first, such as 'SSRSRS'; got {self.levels!r}"
+                f"the structure {letters!r} has no level {letter} for the {kind} axes {tiled} of "
+                f"{stage.name}"
             )
-
-    def check(self, stage: Stage) -> None:
-        """Raise ScheduleError where the stage has axes to tile, but no level for them, or levels
-        and no such axes.
-        """
-        for letter, kind in (("S", "spatial"), ("R", "reduction")):
-            axes = [a for a in stage.axes if a.reduce == (letter == "R")]
-            tiled = ", ".join(a.name for a in axes if a.extent != 1)
-            if tiled and letter not in self.levels:
-                raise ScheduleError(
-                    f"the structure {self.levels!r} has no level {letter} for the {kind} axes "
-                    f"{tiled} of {stage.name}"
-                )
-            if not axes and letter in self.levels:
-                raise ScheduleError(
-                    f"the structure {self.levels!r} has levels {letter}, but {stage.name} has no "
-                    f"{kind} axes"
-                )
-
-
-STRUCTURE = Structure("SSRSRS")
+        if not axes and letter in letters:
+            raise ScheduleError(
+                f"the structure {letters!r} has levels {letter}, but {stage.name} has no {kind} "
+                "axes"
+            )
 
 
 def multi_level_tile(d: Derivation, structure: Structure, vector: str | None = None) -> None:
@@ -109,74 +105,79 @@ def multi_level_tile(d: Derivation, structure: Structure, vector: str | None = N
     come last in every level, and its innermost one runs along vector lanes.
     """
     stage = d.working
-    structure.check(stage)
-    tiles = _split_axes(d, stage, structure, vector)
-    order = _order(stage, structure.levels, tiles, vector)
-    periods = d.periods.get(dag_node(stage.name), {})
+    _check(structure, stage)
+    dot = dot_loop(d.state, stage, d.target)
+    tiles = _split_axes(d, stage, structure, vector, dot)
+    order = _order(stage, structure, tiles, vector)
+    periods = d.periods.get(stage.work, {})
     phases = tuple(f"{name}.{len(t)}" for name, t in tiles.items() if periods.get(name, 1) > 1)
     if phases:
         first = next(i for i, level in enumerate(order) if stage.is_reduction(level[0]))
         order = (*order[:first], phases, *order[first:])
+    if dot is not None:
+        terms = f"{dot.axis}.{len(tiles[dot.axis])}"
+        order = (*order, (terms,))
     d.apply(Reorder(stage.name, order))
+    if dot is not None:
+        d.apply(Annotate(stage.name, terms, "dot"))
+        d.factors.add(dot.fixed.tensor.name)
     if vector is not None:
         d.apply(Annotate(stage.name, tiles[vector][-1], "vector"))
     for axis in stage.compute.axes:
         if axis.name != vector and axis.name in tiles:
-            inner = tiles[axis.name][-structure.unrolled :]
+            inner = tiles[axis.name][len(outer(structure)) :]
             d.apply(*(Annotate(stage.name, leaf, "unrolled") for leaf in inner))
-    d.tiled[stage.name] = structure.levels
+    d.tiled[stage.name] = structure
 
 
-def _split_axes(d: Derivation, stage: Stage, structure: Structure, vector: str | None) -> Tiles:
-    node = dag_node(stage.name)
+def _split_axes(
+    d: Derivation,
+    stage: Stage,
+    structure: Structure,
+    vector: str | None,
+    dot: DotLoop | None,
+) -> Tiles:
     few = isinstance(d.target, CpuTarget) and d.target.vector_registers <= FEW_REGISTERS
-    threads = structure.outer.index(Kind.THREAD_X) if Kind.THREAD_X in structure.outer else 0
-    chunks = d.chunks.get(node)
+    chunks = d.chunks.get(stage.work)
     tiles: Tiles = {}
     for axis in stage.axes:
         extent = extent_int(axis.extent)
         if extent == 1:
             continue
-        levels = structure.levels.count("R" if axis.reduce else "S")
-        if levels == 1:
+        levels = [x for x in structure if (x.letter == "R") == axis.reduce]
+        if len(levels) == 1:
             tiles[axis.name] = (axis.name,)
             continue
+        tiles[axis.name] = tuple(f"{axis.name}.{i}" for i in range(len(levels)))
         if chunks is not None and axis.name == chunks.axis:
-            d.apply(Split(stage.name, axis.name, (1,) * (levels - 1)))
-            tiles[axis.name] = tuple(f"{axis.name}.{i}" for i in range(levels))
+            d.apply(Split(stage.name, axis.name, (1,) * (len(levels) - 1)))
             continue
         # a reduction gains nothing from padding unless it has no divisors to tile with
         padded = not axis.reduce or len(divisors(extent)) <= FEW_DIVISORS
-        period = d.periods.get(node, {}).get(axis.name, 1)
-        lanes = block = 0
-        if axis.name == vector:
-            lanes = d.target.lanes(stage.tensor.dtype)
-            block = block_length(stage, axis.name, d.target) if period == 1 else 0
-        count = -(-extent // period)
-        tile = TileFactors(
-            f"{node}.{axis.name}", node, count, levels,
-            extent if axis.reduce else structure.innermost,
-            slack(count, lanes, by_one=few) if padded else 0, lanes, block,
-            threads=0 if axis.reduce else threads,
-            inside=chunks.levels if chunks is not None and axis.name in chunks.still else 0,
+        period = d.periods.get(stage.work, {}).get(axis.name, 1)
+        if dot is not None and axis.name == dot.axis:
+            period = dot.length
+        if chunks is not None and axis.name in chunks.still:
+            levels[: chunks.levels] = [replace(x, most=1) for x in levels[: chunks.levels]]
+        is_vector = axis.name == vector
+        within = block_length(stage, axis.name, d.target) if is_vector and period == 1 else 0
+        d.tile(
+            stage, axis.name, levels, vector=is_vector, padded=padded, by_one=few, period=period,
+            within=within,
         )  # fmt: skip
-        within: tuple[Extent, ...] = (period,) if period > 1 else ()
-        d.apply(Split(stage.name, axis.name, (*variables(d.decide(tile)), *within)))
-        tiles[axis.name] = tuple(f"{axis.name}.{i}" for i in range(levels))
     return tiles
 
 
 def _order(
-    stage: Stage, structure: str, tiles: Tiles, vector: str | None
+    stage: Stage, structure: Structure, tiles: Tiles, vector: str | None
 ) -> tuple[tuple[str, ...], ...]:
     """One tile level a letter; the vector axis comes last in every level of its kind."""
     levels: list[tuple[str, ...]] = []
-    seen = {"S": 0, "R": 0}
-    for letter in structure:
-        axes = [a.name for a in stage.axes if a.reduce == (letter == "R") and a.name in tiles]
+    left = {name: iter(leaves) for name, leaves in tiles.items()}
+    for level in structure:
+        axes = [a.name for a in stage.axes if a.reduce == (level.letter == "R") and a.name in tiles]
         axes.sort(key=lambda name: name == vector)
-        levels.append(tuple(tiles[name][seen[letter]] for name in axes))
-        seen[letter] += 1
+        levels.append(tuple(next(left[name]) for name in axes))
     innermost = tiles[vector][-1] if vector is not None else None
     if innermost is not None and innermost not in levels[-1]:
         levels = [tuple(x for x in level if x != innermost) for level in levels]
@@ -193,7 +194,7 @@ def follow_tiles(
     does of each outer tile, the stage may be computed.
     """
     (consumer, dimensions), stage = fusion, d.working
-    parts = len(structure.outer) + 1
+    parts = len(outer(structure)) + 1
     tiles: list[tuple[str, ...]] = []
     units: list[str] = []
     for theirs, dimension in zip(consumer.compute.axes, dimensions, strict=True):
@@ -207,7 +208,7 @@ def follow_tiles(
     order = [tuple(t[level] for t in tiles) for level in range(parts)]
     order[-1] = (*units, *order[-1])
     d.apply(Reorder(consumer.name, tuple(order)))
-    for level, kind in enumerate(structure.outer):
+    for level, kind in enumerate(outer(structure)):
         if kind is not Kind.SERIAL:
             d.apply(*(Annotate(consumer.name, leaf, kind.value) for leaf in order[level]))
     for t in tiles:
@@ -225,9 +226,8 @@ def tile(d: Derivation, fusion: Fusion | None = None, structure: Structure = STR
         return
     consumer = fusion[0]
     follow_tiles(d, fusion, structure, vector_axis(d.state, consumer, d.target))
-    node = dag_node(stage.name)
-    levels = tuple(range(len(structure.outer)))
-    level = d.choose(f"{node}.level", node, "location", levels)
+    levels = tuple(range(len(outer(structure))))
+    level = d.choose(f"{stage.work}.level", stage.work, "location", levels)
     d.apply(ComputeAt(stage.name, consumer.name, level))
 
 
@@ -256,7 +256,7 @@ def _can_fuse(d: Derivation) -> Verdict:
     if not _tileable(d) or fusion_target(d) is None:
         return Verdict.NO
     # a write cache exists only to be fused; of several contractions each has one form
-    only = dag_node(d.working.name) != d.working.name or bool(d.within)
+    only = d.working.role is Role.CACHE or bool(d.within)
     return Verdict.ONLY if only or chains(d.state, d.working) else Verdict.APPLY
 
 
@@ -277,10 +277,8 @@ def _tile_and_fuse(d: Derivation) -> list[Derivation]:
 
 
 def _cache(d: Derivation) -> list[Derivation]:
-    name = d.working.name
-    d.apply(CacheWrite(name))
-    d.stage = f"{name}.local"
-    return [d]
+    d.apply(CacheWrite(d.working.name))
+    return [d.advance()]
 
 
 MULTI_LEVEL_TILING = Rule("multi_level_tiling", _can_tile, _tile)

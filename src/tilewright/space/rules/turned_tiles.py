@@ -11,7 +11,7 @@ follows from the indices alone, so any permutation is one, with arithmetic on ei
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tilewright.expr.index.simplify import affine
 from tilewright.expr.nodes import Read, as_expr, free_vars, reads
@@ -19,18 +19,16 @@ from tilewright.schedule.state import Stage
 from tilewright.schedule.steps import (
     Annotate,
     CacheRead,
-    ComputeAt,
     Reorder,
-    Split,
     extent_int,
 )
-from tilewright.space.decisions import TileFactors, slack, variables
-from tilewright.space.derivation import Derivation, Rule, Verdict, dag_node
+from tilewright.space.decisions import TILE, S, variables
+from tilewright.space.derivation import Derivation, Rule, Verdict
 from tilewright.space.predicates import element_expr, has_data_reuse, vector_axis
 
-STRUCTURE = "SSS"
 MOST_ROWS = 16
 """Elements that a register tile has along the axis that is read: a line of four-byte ones."""
+STRUCTURE = (S, S, replace(TILE, most=MOST_ROWS))
 GROUP = 4
 """Of these, so many are loaded at once (`codegen.llvm.loads`)."""
 
@@ -85,26 +83,19 @@ def _turn(d: Derivation) -> list[Derivation]:
     _tile(direct, stage.name, turn)
     copied.apply(CacheRead(turn.source, (stage.name,)))
     _tile(copied, stage.name, turn)
-    at = copied.choose(f"{dag_node(stage.name)}.copied", stage.name, "location", (0, 1))
-    copied.apply(ComputeAt(f"{turn.source}.{stage.name}", stage.name, at))
+    at = copied.choose(f"{stage.work}.copied", stage.name, "location", (0, 1))
     copied.variant = (*copied.variant, f"{turn.source}: copied")
-    return [direct.advance(), copied.advance().advance()]
+    return [direct.advance(), copied.compute_next(stage.name, at)]
 
 
 def _tile(d: Derivation, name: str, turn: Turn) -> None:
-    stage, node = d.state[name], dag_node(name)
+    stage = d.state[name]
     turned = (turn.along, turn.stored)
-    for axis in turned:
-        extent = next(extent_int(a.extent) for a in stage.axes if a.name == axis)
-        lanes = d.target.lanes(stage.tensor.dtype) if axis == turn.stored else 0
-        most = lanes or MOST_ROWS
-        tile = TileFactors(
-            f"{node}.{axis}", node, extent, len(STRUCTURE), most, slack(extent, lanes), lanes
-        )
-        lengths = variables(d.decide(tile))
-        if not lanes and (tile.table[:, -1] % GROUP == 0).any():
-            d.constraints.append((as_expr(lengths[-1]) % GROUP).eq(0))
-        d.apply(Split(name, axis, lengths))
+    tiles = d.tile(stage, turn.along, STRUCTURE)
+    if (tiles.table[:, -1] % GROUP == 0).any():
+        d.constraints.append((as_expr(variables(tiles)[-1]) % GROUP).eq(0))
+    vectors = replace(TILE, most=d.target.lanes(stage.tensor.dtype))
+    d.tile(stage, turn.stored, (S, S, vectors), vector=True)
     others = tuple(a.name for a in stage.axes if a.name not in turned)
     levels = [tuple(f"{axis}.{level}" for axis in turned) for level in range(len(STRUCTURE))]
     d.apply(Reorder(name, ((*others, *levels[0]), *levels[1:])))

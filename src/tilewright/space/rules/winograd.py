@@ -20,9 +20,9 @@ from tilewright.expr.rewrites.winograd import (
     multiply_adds,
     rewrite,
 )
-from tilewright.schedule.state import Stage
+from tilewright.schedule.state import Role, Stage
 from tilewright.schedule.steps import Winograd
-from tilewright.space.derivation import Derivation, Rule, Verdict, dag_node
+from tilewright.space.derivation import Derivation, Rule, Verdict
 
 TILE = 4  # outputs a window: of 2, the transforms cost what the products save
 GREATEST_SHARE = 0.5  # of the direct form's multiply-adds: moving tiles about is not free
@@ -42,7 +42,7 @@ def _can_transform(d: Derivation) -> Verdict:
 def _found(d: Derivation) -> Convolution | None:
     """The convolution that the working stage is, with the windows to transform: the last two."""
     stage = d.working
-    is_cache = dag_node(stage.name) != stage.name  # of one that has this form without a cache, too
+    is_cache = stage.role is Role.CACHE  # of one that has this form without a cache, too
     found = None if stage.relations or is_cache else find(stage.compute)
     if found is None or len(found.windows) < 2:
         return None

@@ -325,13 +325,9 @@ def group_query_attention(
     """
     past = past_key if past_key is not None and past_key.elements else None
     _refuse(
-        call,
-        past_key=past,
-        k_scale=k_scale,
-        v_scale=v_scale,
-        q_norm_weight=q_norm_weight,
+        call, past_key=past, k_scale=k_scale, v_scale=v_scale, q_norm_weight=q_norm_weight,
         k_norm_weight=k_norm_weight,
-    )
+    )  # fmt: skip
     call.only_output(3)
     if key is None or value is None:
         size = query.shape[2] // (num_heads + 2 * kv_num_heads)

@@ -25,7 +25,7 @@ import numpy as np
 from tilewright.expr.dtypes import dtype
 from tilewright.graph.builder import GraphBuilder
 from tilewright.graph.ir import Array, Attribute, Value
-from tilewright.graph.linear import Linear, linear
+from tilewright.graph.linear import ScaledElement, linear
 from tilewright.graph.onnx.limits import Allowance
 
 Items: TypeAlias = tuple[Value, ...]
@@ -98,13 +98,13 @@ class OperatorCall:
         """As `ints`, of a vector that the node must have."""
         return tuple(int(v) for v in self.known(value, what).reshape(-1))
 
-    def numbers(self, value: Given, what: str) -> list[Linear]:
+    def numbers(self, value: Given, what: str) -> list[ScaledElement]:
         """A vector of whole numbers that the node must have, as far as each is known at import."""
         if isinstance(value, Value) and not value.is_constant:
             return [linear(self.builder, value, i) for i in range(value.elements)]
-        return [Linear(None, 0, n) for n in self.known_ints(value, what)]
+        return [ScaledElement(None, 0, n) for n in self.known_ints(value, what)]
 
-    def progression(self, start: Linear, count: int, step: int) -> Value:
+    def progression(self, start: ScaledElement, count: int, step: int) -> Value:
         """`start`, `start + step`, … [count], int64."""
         steps = self.literal(np.arange(*self.table(count)) * step + start.offset)
         if start.root is None:

@@ -174,9 +174,6 @@ def _scaled(call: OperatorCall, x: Value, factor: float) -> Value:
 
 
 CONTRACTION: dict[str, Translator] = {
-    "Conv": conv,
     "ConvTranspose": conv_transpose,
     "Einsum": "einsum",
-    "Gemm": gemm,
-    "MatMul": matmul,
 }

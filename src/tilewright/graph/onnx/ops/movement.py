@@ -9,7 +9,7 @@ import numpy as np
 
 from tilewright.expr.operators.movement import PAD_MODES
 from tilewright.graph.ir import Value
-from tilewright.graph.linear import Linear
+from tilewright.graph.linear import ScaledElement
 from tilewright.graph.onnx.ops.call import Given, OperatorCall, Translator
 from tilewright.graph.onnx.ops.contraction import Ints, on_image
 
@@ -162,7 +162,7 @@ def pad(
     wanted = call.numbers(paddings or pads, "pads")
     over = call.ints(axes, "axes") if call.opset >= 18 else None
     half = len(wanted) // 2
-    pairs, moving = [(0, 0)] * x.rank, dict[int, tuple[Linear, int]]()
+    pairs, moving = [(0, 0)] * x.rank, dict[int, tuple[ScaledElement, int]]()
     rows = zip(range(x.rank) if over is None else over, wanted[:half], wanted[half:], strict=True)
     for a, before, after in rows:
         axis, total = call.axis(a, x.rank), before.plus(after, 1)
@@ -191,7 +191,7 @@ def _placed(
     x: Value,
     y: Value,
     pairs: Sequence[tuple[int, int]],
-    moving: Mapping[int, tuple[Linear, int]],
+    moving: Mapping[int, tuple[ScaledElement, int]],
     fill: Value,
 ) -> Value:
     """`fill` in place of what the pads `pairs` put around `x` in `y`; then along other axes, so
@@ -203,7 +203,7 @@ def _placed(
             inside = call.literal((at >= 0) & (at < x.shape[axis]))
             y = call.emit("where", _column(call, inside, axis, y), y, fill)
     for axis, (first, total) in moving.items():
-        extent, back = y.shape[axis], Linear(first.root, -first.factor, -first.offset)
+        extent, back = y.shape[axis], ScaledElement(first.root, -first.factor, -first.offset)
         place = call.progression(back, extent + total, 1)
         low = call.emit("greater_equal", place, call.literal(0, place))
         high = call.emit("less", place, call.literal(extent, place))

@@ -7,6 +7,7 @@ QLinearMatMul(..)               →  quantise(float(MatMulInteger(..)) · sa · 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,14 @@ import onnx
 
 from tilewright.expr.dtypes import DTYPES, dtype
 from tilewright.graph.ir import Value
+from tilewright.graph.onnx.ops import contraction
 from tilewright.graph.onnx.ops.call import OperatorCall, Translator
-from tilewright.graph.onnx.ops.contraction import conv, matmul
+from tilewright.graph.onnx.ops.integer_products import along, conv_sums, matmul_sums, shifted
 from tilewright.ground.errors import ExprError
+
+BYTES = ("int8", "uint8")
+SHORTEST = 8
+"""Products of a sum along one axis: fewer are multiplied as floats."""
 
 
 def spread(call: OperatorCall, value: Value, x: Value, axis: int, block: int) -> Value:
@@ -91,33 +97,108 @@ def dequantize(
     result = scale.dtype
     if output_dtype:
         result = dtype(onnx.helper.tensor_dtype_to_np_dtype(output_dtype)).name
+    if scale.dtype == result == "float32" and x.dtype in BYTES:
+        of_x = [scale] if zero is None else [scale, zero]
+        return call.emit("dequantize", x, *(spread(call, v, x, axis, block_size) for v in of_x))
     y = shifted(call, x, None if zero is None else spread(call, zero, x, axis, block_size))
     wide = "float64" if "float64" in (scale.dtype, result) else "float32"
     scale = spread(call, call.cast(scale, wide), x, axis, block_size)
     return call.cast(call.emit("multiply", call.cast(y, wide), scale), result)
 
 
-def shifted(call: OperatorCall, x: Value, zero: Value | None) -> Value:
-    """`x` minus its zero point, in int32."""
-    y = call.cast(x, "int32")
-    if zero is None or (zero.constant is not None and not zero.constant.any()):
-        return y
-    return call.emit("subtract", y, call.cast(zero, "int32"))
+@dataclass(frozen=True, slots=True)
+class Quantised:
+    """What a float is made of: `(x - zero) * scale`, all of one rank or a single number."""
+
+    x: Value
+    scale: Value
+    zero: Value | None
+
+    @staticmethod
+    def of(call: OperatorCall, y: Value) -> Quantised | None:
+        """How `y` was made of bytes; None if it was not."""
+        node = call.builder.maker(y)
+        if node is None:
+            return None
+        if node.op == "dequantize":
+            x, scale, *zero = node.inputs
+            return Quantised(x, scale, zero[0] if zero else None)
+        inner = Quantised.of(call, node.inputs[0]) if node.op == "transpose" else None
+        if inner is None:
+            return None
+        permutation: Any = node.attributes["permutation"]
+
+        def turned(v: Value) -> Value:
+            return call.builder.transpose(v, permutation) if v.rank else v
+
+        return Quantised(turned(inner.x), turned(inner.scale), inner.zero and turned(inner.zero))
+
+    def is_along(self, axis: int) -> bool:
+        """Whether its scale is one number, or one for each index of a dimension."""
+        shape = self.scale.shape
+        return self.scale.rank == 0 or shape[axis] == self.scale.elements
 
 
-def _along(call: OperatorCall, value: Value | None, after: int) -> Value | None:
-    """A zero point or scale: one value, or one an index of a dimension with `after` behind it."""
-    if value is None or (value.elements > 1 and (value.rank != 1 or not after)):
-        return value
-    shape = (value.elements, *(1,) * after) if value.elements > 1 else ()
-    return call.builder.reshape(value, shape)
+def of_bytes(
+    call: OperatorCall, x: Value, w: Value, channel: int, depth: int
+) -> tuple[Quantised, Quantised] | None:
+    """The bytes that a contraction may multiply instead of floats: of an image or matrix in one
+    scale, by constants in one scale a `channel`, over so many that instructions for dots gain.
+    """
+    left, right = Quantised.of(call, x), Quantised.of(call, w)
+    if left is None or right is None or right.x.constant is None or depth < SHORTEST:
+        return None
+    zeros = right.zero is None or right.zero.elements in (1, right.scale.elements)
+    one = left.scale.rank == 0 and (left.zero is None or left.zero.rank == 0)
+    return (left, right) if one and zeros and right.is_along(channel) else None
+
+
+def matmul(call: OperatorCall, a: Value, b: Value) -> Value:
+    found = None if min(a.rank, b.rank) < 2 else of_bytes(call, a, b, b.rank - 1, a.shape[-1])
+    if found is None:
+        return contraction.matmul(call, a, b)
+    left, right = found
+    sums = matmul_sums(call, left.x, right.x, left.zero, right.zero)
+    scale = call.emit("multiply", left.scale, right.scale)
+    return call.emit("multiply", call.cast(sums, "float32"), scale)
+
+
+def gemm(
+    call: OperatorCall,
+    a: Value,
+    b: Value,
+    c: Value | None = None,
+    *,
+    alpha: float = 1.0,
+    beta: float = 1.0,
+    transA: bool = False,
+    transB: bool = False,
+) -> Value:
+    right = call.builder.transpose(b, (1, 0)) if transB else b
+    depth = a.shape[1]
+    if transA or (alpha, beta) != (1.0, 1.0) or of_bytes(call, a, right, 1, depth) is None:
+        return contraction.gemm(call, a, b, c, alpha=alpha, beta=beta, transA=transA, transB=transB)
+    y = matmul(call, a, right)
+    return y if c is None else call.emit("add", y, c)
+
+
+def conv(call: OperatorCall, x: Value, w: Value, bias: Value | None = None, **window: Any) -> Value:
+    whole = window.get("group", 1) == 1
+    found = of_bytes(call, x, w, 0, w.shape[1]) if whole and w.rank > 2 else None
+    if found is None:
+        return contraction.conv(call, x, w, bias, **window)
+    left, right = found
+    sums = conv_sums(call, left.x, right.x, left.zero, right.zero, **window)
+    channels = (w.shape[0], *(1,) * (x.rank - 2))
+    each = call.builder.reshape(right.scale, channels if right.scale.elements > 1 else ())
+    y = call.emit("multiply", call.cast(sums, "float32"), call.emit("multiply", left.scale, each))
+    return y if bias is None else call.emit("add", y, call.builder.reshape(bias, channels))
 
 
 def matmul_integer(
     call: OperatorCall, a: Value, b: Value, za: Value | None = None, zb: Value | None = None
 ) -> Value:
-    left = shifted(call, a, _along(call, za, 1))
-    return matmul(call, left, shifted(call, b, _along(call, zb, 0)))
+    return matmul_sums(call, a, b, za, zb)
 
 
 def conv_integer(
@@ -129,15 +210,14 @@ def conv_integer(
     **window: Any,
 ) -> Value:
     """Padding stands for zero, that is for the zero point of the input."""
-    centred = shifted(call, x, _along(call, zx, 0))
-    return conv(call, centred, shifted(call, w, _along(call, zw, w.rank - 1)), **window)
+    return conv_sums(call, x, w, zx, zw, **window)
 
 
 def _requantised(call: OperatorCall, sums: Value, scales: Value, y: Value, zero: Value) -> Value:
     """int32 sums in units of `scales`, quantised by the scale `y`."""
-    ratio = call.cast(call.emit("divide", scales, _along(call, y, 0) or y), "float32")
+    ratio = call.cast(call.emit("divide", scales, along(call, y, 0) or y), "float32")
     real = call.emit("multiply", call.cast(sums, "float32"), ratio)
-    return rounded(call, real, _along(call, zero, 0), zero.dtype)
+    return rounded(call, real, along(call, zero, 0), zero.dtype)
 
 
 def qlinear_matmul(
@@ -151,8 +231,8 @@ def qlinear_matmul(
     sy: Value,
     zy: Value,
 ) -> Value:
-    sums = matmul_integer(call, a, b, za, zb)
-    rows, columns = _along(call, sa, 1), _along(call, sb, 0)
+    sums = matmul_sums(call, a, b, za, zb)
+    rows, columns = along(call, sa, 1), along(call, sb, 0)
     assert rows is not None and columns is not None, "both scales are there"
     return _requantised(call, sums, call.emit("multiply", rows, columns), sy, zy)
 
@@ -170,17 +250,21 @@ def qlinear_conv(
     bias: Value | None = None,
     **window: Any,
 ) -> Value:
-    centred = shifted(call, x, _along(call, zx, 0))
-    weights = shifted(call, w, _along(call, zw, w.rank - 1))
-    sums = conv(call, centred, weights, bias, **window)
-    scale = _along(call, call.emit("multiply", sx, sw), x.rank - 2)
+    sums = conv_sums(call, x, w, zx, zw, **window)
+    if bias is not None:
+        channels = (w.shape[0], *(1,) * (x.rank - 2))
+        sums = call.emit("add", sums, call.builder.reshape(bias, channels))
+    scale = along(call, call.emit("multiply", sx, sw), x.rank - 2)
     assert scale is not None, "both scales are there"
     return _requantised(call, sums, scale, sy, zy)
 
 
 QUANTISED: dict[str, Translator] = {
+    "Conv": conv,
     "ConvInteger": conv_integer,
     "DequantizeLinear": dequantize,
+    "Gemm": gemm,
+    "MatMul": matmul,
     "MatMulInteger": matmul_integer,
     "QLinearConv": qlinear_conv,
     "QLinearMatMul": qlinear_matmul,

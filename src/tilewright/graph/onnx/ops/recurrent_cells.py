@@ -36,7 +36,7 @@ ACTIVATIONS: dict[str, tuple[str, dict[str, float]]] = {
 
 
 @dataclass(frozen=True)
-class Chosen:
+class Activation:
     """An activation with its parameters; `limit` clips what it is applied to."""
 
     op: str
@@ -68,7 +68,7 @@ def chosen(
     activation_alpha: Sequence[float] = (),
     activation_beta: Sequence[float] = (),
     clip: float | None = None,
-) -> list[Chosen]:
+) -> list[Activation]:
     """Those of direction `n`; alphas and betas are listed for those that have them, in order."""
     count = len(defaults)
     names = activations[n * count : (n + 1) * count] or defaults
@@ -79,7 +79,7 @@ def chosen(
         op, usual = _activation(call, name)
         values = {k: given[k][before] if before < len(given[k]) else v for k, v in usual.items()}
         before += bool(usual)
-        found.append(Chosen(op, tuple(values.items()), clip))
+        found.append(Activation(op, tuple(values.items()), clip))
     return found
 
 
@@ -98,7 +98,7 @@ class Weights:
     r: Value
     bias: tuple[Value, Value] | None
     peepholes: Value | None
-    activations: Sequence[Chosen]
+    activations: Sequence[Activation]
     hidden: int
     flag: bool = False
     quantised: bool = False
@@ -200,7 +200,7 @@ def lstm(d: Weights, gates: Value, states: Sequence[Value]) -> list[Value]:
 
 def _is_plain_lstm(d: Weights) -> bool:
     """Whether all gates can be activated at once, where the product leaves its registers."""
-    usual = [Chosen("sigmoid", (), None), Chosen("tanh", (), None), Chosen("tanh", (), None)]
+    usual = [Activation(op, (), None) for op in ("sigmoid", "tanh", "tanh")]
     return d.peepholes is None and not d.flag and list(d.activations) == usual
 
 

@@ -23,7 +23,7 @@ from tilewright.expr.nodes import Binary, Const, Expr, Read, Select, Tensor, chi
 from tilewright.expr.rewrites.zero_terms import conjuncts
 from tilewright.nest.facts import Facts
 from tilewright.nest.gpu.workers import Team
-from tilewright.nest.nodes import Alloc, For, If, Node, Program, Scope, Store, bodies, walk
+from tilewright.nest.nodes import Alloc, For, If, Node, Scope, Store, bodies, walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +36,11 @@ class _IndexBound:
 
 
 @dataclass(frozen=True, slots=True)
-class _WindowStorage:
+class _Storage:
     """`offset` is where a window starts, None for a whole buffer. `limits` hold for every element
     that is stored, where the storage is private to a thread.
     """
 
-    tensor: Tensor
     offset: tuple[Expr, ...] | None = None
     limits: frozenset[_IndexBound] = frozenset()
 
@@ -50,19 +49,20 @@ class _WindowStorage:
 class _NodePlace:
     """What is around a node."""
 
-    storage: Mapping[str, _WindowStorage]
+    storage: Mapping[str, _Storage]
     facts: Facts
     team: Team
     in_kernel: bool
 
 
-def without_padding_guards(program: Program, node: Node) -> Node:
-    """`node`, the program's nest, without the conditions that only keep private padding unset."""
+WHOLE = _Storage()  # what is allocated outside of the nest
+
+
+def without_padding_guards(node: Node) -> Node:
+    """The nest without the conditions that only keep private padding unset."""
     if not any(isinstance(n, If) for n in walk(node)):
         return node
-    outside = (*program.inputs, *program.constants, *program.tables, *program.outputs)
-    storage = {t.name: _WindowStorage(t) for t in outside}
-    return _Padding().visit(node, _NodePlace(storage, Facts.of({}), Team(), in_kernel=False))
+    return _Padding().visit(node, _NodePlace({}, Facts.of({}), Team(), in_kernel=False))
 
 
 class _Padding:
@@ -78,8 +78,8 @@ class _Padding:
             case Alloc(tensor, offset, body, scope):
                 private = at.in_kernel and scope is Scope.LOCAL
                 limits = self.limits(tensor.name, body) if private else frozenset()
-                known = _WindowStorage(tensor, offset, limits)
-                inner = replace(at, storage={**at.storage, tensor.name: known})
+                known = {**at.storage, tensor.name: _Storage(offset, limits)}
+                inner = replace(at, storage=known)
             case For(var, extent):
                 assert isinstance(extent, int)
                 inner = replace(at, facts=at.facts.loop(var, extent), in_kernel=True)
@@ -110,7 +110,7 @@ class _Padding:
 
     def statement(self, conds: list[Expr], store: Store, at: _NodePlace) -> Node:
         """One store without the conditions that it does not need."""
-        limits = at.storage[store.tensor.name].limits
+        limits = at.storage.get(store.tensor.name, WHOLE).limits
         if limits and not at.team.combined(store):
             for c in [c for c in conds if limits.intersection(self.bounds(c, store))]:
                 others = [other for other in conds if other is not c]
@@ -136,7 +136,7 @@ def _is_harmless(store: Store, at: _NodePlace) -> bool:
 
 
 def _is_inside(tensor: Tensor, indices: tuple[Expr, ...], at: _NodePlace) -> bool:
-    known = at.storage[tensor.name]
+    known = at.storage.get(tensor.name, WHOLE)
     for d, (index, extent) in enumerate(zip(indices, tensor.shape, strict=True)):
         local = index if known.offset is None else index - known.offset[d]
         if not isinstance(extent, int) or not at.facts.bounds(local).within(0, extent - 1):

@@ -1,0 +1,121 @@
+"""Dot instructions: all iterations of a dot loop in one step.
+
+    for j (vector, 16): for q (dot, 4): C[j] += int32(A[q]) * int32(B[j, q])
+        A: 4 bytes in every lane    B: 64 bytes    vpdpbusd
+
+Which there are is the target's (`target.dots`); each adds exactly what the loop would.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilewright.codegen.linear import Linear
+from tilewright.codegen.llvm.addresses import splat
+from tilewright.codegen.llvm.arithmetic import apply
+from tilewright.codegen.llvm.builder import Builder
+from tilewright.codegen.llvm.module import Module
+from tilewright.codegen.llvm.types import SsaValue, compute_type, shuffle_mask, vector
+from tilewright.expr.contraction import narrow_factors
+from tilewright.expr.dtypes import DTYPES
+from tilewright.expr.nodes import Read
+from tilewright.nest.nodes import For, Store
+from tilewright.target import CpuTarget
+from tilewright.target.dots import Dot, dot_of
+
+INT16, INT32 = DTYPES["int16"], DTYPES["int32"]
+# By the bits of a register: a tail of a vector loop takes a narrower one.
+NAMES = {
+    ("vpdpbusd", 512): "llvm.x86.avx512.vpdpbusd.512",
+    ("vpdpbusd", 256): "llvm.x86.avx512.vpdpbusd.256",
+    ("vpdpbusd", 128): "llvm.x86.avx512.vpdpbusd.128",
+    ("vdpbf16ps", 512): "llvm.x86.avx512bf16.dpbf16ps.512",
+    ("vdpbf16ps", 256): "llvm.x86.avx512bf16.dpbf16ps.256",
+    ("vdpbf16ps", 128): "llvm.x86.avx512bf16.dpbf16ps.128",
+    ("vpmaddwd", 512): "llvm.x86.avx512.pmaddw.d.512",
+    ("vpmaddwd", 256): "llvm.x86.avx2.pmadd.wd",
+    ("vpmaddwd", 128): "llvm.x86.sse2.pmadd.wd",
+    ("usdot", 128): "llvm.aarch64.neon.usdot.v4i32.v16i8",
+}
+ELEMENTS = {"vpmaddwd": "i16", "vdpbf16ps": "bfloat"}
+NARROWEST = 4  # lanes of a sum
+
+
+@dataclass(frozen=True, slots=True)
+class Dots:
+    """What a dot loop multiplies, and by which instruction; `places` are where the reads of its
+    first iteration are.
+    """
+
+    dot: Dot
+    reads: tuple[Read, Read]
+    places: tuple[Linear, ...] = ()
+
+
+def factors_of(node: For, target: CpuTarget) -> Dots | None:
+    """The two reads that a dot loop multiplies; None where the target has no instruction for it."""
+    store = node.body
+    assert isinstance(store, Store)
+    reads = narrow_factors(store.value)
+    if store.reduce != "sum" or reads is None:
+        return None
+    dot = dot_of(target, *(read.tensor.dtype.name for read in reads))
+    return None if dot is None or dot.length != node.extent else Dots(dot, reads)
+
+
+def dot_product(
+    b: Builder, m: Module, dot: Dot, sums: SsaValue, x: SsaValue, y: SsaValue
+) -> SsaValue:
+    """`sums` plus `dot.length` products a lane; a factor is so many elements for each of its lanes,
+    or for all of them.
+    """
+    if dot.name == "vpmaddwd":
+        x, y = _words(b, x), _words(b, y)
+    elif dot.name == "vpdpbusd" and x.dtype.kind == "int":  # the first is the unsigned one
+        x, y = y, x
+    count = max(sums.lanes, NARROWEST)
+    element = ELEMENTS.get(dot.name, "i8")
+    x, y = (_lanes(b, v, dot.length, sums.lanes, count, element) for v in (x, y))
+    whole = compute_type(sums.dtype, count)
+    kind = vector(element, dot.length * count)
+    name = NAMES[dot.name, 32 * count]
+    if dot.name == "vpmaddwd":
+        fn = m.declare(name, whole, [kind, kind])
+        text = f"call {whole} {fn}({kind} {x.text}, {kind} {y.text})"
+        terms = SsaValue(b.pure(text, x.text, y.text), INT32, count)
+        return apply(b, "add", sums, _resized(b, terms, sums.lanes))
+    wide = _resized(b, sums, count)
+    fn = m.declare(name, whole, [whole, kind, kind])
+    text = f"call {whole} {fn}({wide}, {kind} {x.text}, {kind} {y.text})"
+    found = SsaValue(b.pure(text, wide.text, x.text, y.text), sums.dtype, count)
+    return _resized(b, found, sums.lanes)
+
+
+def _resized(b: Builder, x: SsaValue, lanes: int) -> SsaValue:
+    """The first lanes, and any others behind them."""
+    if x.lanes == lanes:
+        return x
+    order = shuffle_mask([i if i < x.lanes else -1 for i in range(lanes)])
+    text = f"shufflevector {x}, {x.type} poison, {order}"
+    return SsaValue(b.pure(text, x.text), x.dtype, lanes)
+
+
+def _words(b: Builder, x: SsaValue) -> SsaValue:
+    """Bytes as words of the same value."""
+    how = "sext" if x.dtype.kind == "int" else "zext"
+    text = f"{how} {x} to {vector('i16', x.lanes)}"
+    return SsaValue(b.pure(text, x.text), INT16, x.lanes)
+
+
+def _lanes(b: Builder, x: SsaValue, length: int, lanes: int, count: int, element: str) -> SsaValue:
+    """A factor of `lanes` lanes, or of one that all have, in a register of `count`."""
+    whole = vector(element, length * count)
+    if x.lanes == length * lanes:
+        x = _resized(b, x, length * count)
+        if x.dtype.bits == 16 and element == "bfloat":
+            x = x._replace(text=b.pure(f"bitcast {x} to {whole}", x.text))
+        return x
+    packed = b.pure(f"bitcast {x} to i32", x.text)
+    wide = splat(b, SsaValue(packed, INT32), count)
+    text = f"bitcast {vector('i32', count)} {wide} to {whole}"
+    return SsaValue(b.pure(text, wide), x.dtype, length * count)

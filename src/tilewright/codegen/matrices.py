@@ -1,0 +1,156 @@
+"""Products of small matrices in a nest, where a CPU has registers that hold whole tiles (AMX).
+
+    for k (serial, 128): for i (unrolled, 32): for j (vector, 32): for q (dot, 4):
+        C[i, j] += int32(A[i, 4 k + q]) * int32(B[k, j, q])
+
+    four tiles of C, 16 rows of 16 columns; a step takes 16 iterations of k: two tiles of A, rows of
+    64 bytes, two of B, and four instructions
+
+`matrix_of` recognises such loops by what their indices are; what they compute stays what they say.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from tilewright.codegen.linear import Linear, Linearizer
+from tilewright.expr.contraction import narrow_factors
+from tilewright.expr.nodes import Expr, Read, Tensor
+from tilewright.expr.reference import static_shape
+from tilewright.nest.nodes import For, Kind, Store
+from tilewright.target import CpuTarget
+from tilewright.target.dots import TileRegisters, tiles_of
+
+BITS = 32
+"""Of a sum, and of the terms that one dot adds to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """`rows`, the unrolled loops, the last of which runs along a tile's rows; `lanes` along its
+    columns; a step of the `depth` loop takes one dot of each element. `left` and `right` are read.
+    """
+
+    depth: For
+    rows: tuple[For, ...]
+    lanes: For
+    terms: For
+    store: Store
+    left: Read
+    right: Read
+    registers: TileRegisters
+
+    @property
+    def steps(self) -> int:
+        """Iterations of the depth that one instruction takes."""
+        assert isinstance(self.depth.extent, int)
+        return largest_divisor(self.depth.extent, self.registers.rows)
+
+    @property
+    def height(self) -> int:
+        """Rows of a tile."""
+        extent = self.rows[-1].extent
+        assert isinstance(extent, int)
+        return largest_divisor(extent, self.registers.rows)
+
+    @property
+    def width(self) -> int:
+        """Columns of a tile."""
+        extent = self.lanes.extent
+        assert isinstance(extent, int)
+        return min(extent, self.registers.columns)
+
+    @property
+    def down(self) -> int:
+        """Tiles from the first row to the last."""
+        extents = [loop.extent for loop in self.rows if isinstance(loop.extent, int)]
+        return prod(extents) // self.height
+
+    @property
+    def across(self) -> int:
+        """Tiles side by side."""
+        assert isinstance(self.lanes.extent, int)
+        return self.lanes.extent // self.width
+
+    @property
+    def pays(self) -> bool:
+        """Whether tiles fit the registers, and are large enough."""
+        assert isinstance(self.lanes.extent, int)
+        if self.lanes.extent % self.width or self.steps < self.registers.least:
+            return False
+        return self.registers.fits(self.down, self.across) and self.height >= self.registers.least
+
+
+def largest_divisor(n: int, most: int) -> int:
+    """The largest divisor of `n` that is at most `most`."""
+    return max(d for d in range(1, min(n, most) + 1) if n % d == 0)
+
+
+def matrix_of(node: For, target: CpuTarget, forms: Linearizer) -> Matrix | None:
+    """The product that a loop over the depth computes; None where it is another loop."""
+    if not isinstance(node.body, For):
+        return None
+    loops: list[For] = []
+    body: object = node.body
+    while isinstance(body, For):
+        loops.append(body)
+        body = body.body
+    kinds = [loop.kind for loop in loops]
+    if not isinstance(body, Store) or kinds[-2:] != [Kind.VECTOR, Kind.DOT] or body.reduce != "sum":
+        return None
+    *rows, lanes, terms = loops
+    if not rows or any(loop.kind is not Kind.UNROLLED for loop in rows):
+        return None
+    if not all(isinstance(loop.extent, int) for loop in (node, *loops)):
+        return None
+    factors = narrow_factors(body.value)
+    if factors is None:
+        return None
+    registers = tiles_of(target, factors[0].tensor.dtype.name)
+    if registers is None or terms.extent != BITS // factors[0].tensor.dtype.bits:
+        return None
+    for left, right in (factors, factors[::-1]):
+        found = Matrix(node, tuple(rows), lanes, terms, body, left, right, registers)
+        if _fits(found, forms) and found.pays:
+            return found
+    return None
+
+
+def _fits(m: Matrix, forms: Linearizer) -> bool:
+    """Whether every access moves as a tile's does."""
+    k, j, q = m.depth.var.name, m.lanes.var.name, m.terms.var.name
+    rows = [loop.var.name for loop in m.rows]
+    sums, left, right = (
+        flat(forms, tensor, indices)
+        for tensor, indices in (
+            (m.store.tensor, m.store.indices),
+            (m.left.tensor, m.left.indices),
+            (m.right.tensor, m.right.indices),
+        )
+    )
+    inside = {k, j, q, *rows}
+    named = {n for form in (sums, left, right) for n, _ in form.terms}
+    if any(forms.inside.get(n, frozenset()) & inside for n in named):
+        return False
+    if m.left.tensor.dtype.bits != m.right.tensor.dtype.bits:
+        return False
+    length = m.terms.extent
+    return (
+        [sums.coefficient(n) for n in (k, q, j)] == [0, 0, 1]
+        and [left.coefficient(n) for n in (q, k, j)] == [1, length, 0]
+        and [right.coefficient(n) for n in (q, j)] == [1, length]
+        and right.coefficient(k) > 0
+        and left.coefficient(rows[-1]) > 0
+        and sums.coefficient(rows[-1]) > 0
+        and not any(right.coefficient(n) for n in rows)
+    )
+
+
+def flat(forms: Linearizer, tensor: Tensor, indices: tuple[Expr, ...]) -> Linear:
+    """The element that an access names, up to where its window starts."""
+    total, stride = Linear(0), 1
+    for index, extent in zip(reversed(indices), reversed(static_shape(tensor)), strict=True):
+        total = total.plus(forms.of(index), stride)
+        stride *= extent
+    return total

@@ -1,0 +1,109 @@
+"""Dot instructions of CPUs: short sums of products of narrow numbers, added to sums of 32 bits.
+
+    dot_of(target, "uint8", "int8")       Dot(name="vpdpbusd", length=4, …) with AVX-512 VNNI
+    tiles_of(target, "bfloat16")          registers that hold whole tiles, with AMX
+
+A row is used for registers of its width where the target's feature words name all its own. Every
+row of integers is exact: what it adds is what the loop of `length` terms would, in int32 that
+wraps. Products of bfloat16 are exact, too, and added in float32; denormals are taken for zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+
+from tilewright.target.cpu import CpuTarget
+
+
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """An instruction on registers of `bits` that adds `length` products to each int32 of one.
+    `factors` are pairs of types that it multiplies, in any order; `name` is how code generation
+    knows it, and `uops` what it takes with all that goes with it, in multiply-adds of floats.
+    """
+
+    name: str
+    bits: int
+    length: int
+    factors: tuple[tuple[str, str], ...]
+    features: frozenset[str]
+    uops: float = 1.0
+
+    def multiplies(self, left: str, right: str) -> bool:
+        """Whether it has products of these types."""
+        return (left, right) in self.factors or (right, left) in self.factors
+
+
+BYTES = ("int8", "uint8")
+MIXED = (("uint8", "int8"),)
+HALVES = (("bfloat16", "bfloat16"),)
+ANY = tuple(product(BYTES, BYTES))
+
+# The first that fits is used. A product of bytes fits 17 bits, so pairs of them summed in 32 are
+# exact; the instructions that saturate pairs in 16 bits (vpmaddubsw) are none of these.
+DOTS = (
+    Dot("vpdpbusd", 512, 4, MIXED, frozenset({"avx512vnni", "avx512vl"})),
+    Dot("vpdpbusd", 256, 4, MIXED, frozenset({"avx512vnni", "avx512vl"})),
+    Dot("vpdpbusd", 256, 4, MIXED, frozenset({"avxvnni"})),
+    Dot("vdpbf16ps", 512, 2, HALVES, frozenset({"avx512bf16", "avx512vl"}), 4.0),
+    Dot("usdot", 128, 4, MIXED, frozenset({"i8mm"})),
+    Dot("vpmaddwd", 512, 2, ANY, frozenset({"avx512bw", "avx512vl"}), 3.0),
+    Dot("vpmaddwd", 256, 2, ANY, frozenset({"avx2"}), 3.0),
+)
+
+
+def dot_of(target: CpuTarget, left: str, right: str) -> Dot | None:
+    """What multiplies factors of these types on a target; None where nothing does."""
+    words = {word[1:] for word in target.facts if word.startswith("+")}
+    return next(
+        (
+            dot
+            for dot in DOTS
+            if dot.bits == target.vector_bits
+            and dot.multiplies(left, right)
+            and dot.features <= words
+        ),
+        None,
+    )
+
+
+def dot_cost(length: int, target: CpuTarget) -> float:
+    """What a dot of so many terms takes on a target, in multiply-adds of floats."""
+    costs = [d.uops for d in DOTS if d.length == length and d.bits == target.vector_bits]
+    return min(costs, default=float(length))
+
+
+@dataclass(frozen=True, slots=True)
+class TileRegisters:
+    """Registers of up to `rows` rows, of `columns` numbers of 32 bits, and so many of them. A tile
+    of fewer rows or columns than `least` takes as long as that.
+    """
+
+    rows: int
+    columns: int
+    count: int
+    least: int = 8
+
+    def fits(self, down: int, across: int) -> bool:
+        """Whether the tiles of a sum stay in registers, with one row or column of factors."""
+        return down * across + min(down, across) + 1 <= self.count
+
+
+AMX = TileRegisters(16, 16, 8)
+
+
+TILED = {"bfloat16": "+amx-bf16", "int8": "+amx-int8", "uint8": "+amx-int8"}
+
+
+def tiles_of(target: CpuTarget, factor: str) -> TileRegisters | None:
+    """The tile registers of a target that multiply factors of this type; None where there are
+    none.
+    """
+    words = set(target.facts)
+    return AMX if {"+amx-tile", "+avx512f", TILED.get(factor, "")} <= words else None
+
+
+def has_tiles(target: CpuTarget) -> bool:
+    """Whether a target has tile registers for anything."""
+    return any(tiles_of(target, factor) is not None for factor in TILED)

@@ -1,0 +1,194 @@
+"""Dots and products of tiles: what they compute is what their loops say, to the last bit, by the
+instructions of this machine and by those of others.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from emulated_dots import AMX, emulate
+from kernel_runs import close, run
+
+from devices import tools
+from tilewright.codegen import compile_program
+from tilewright.expr.dag import ComputeDAG
+from tilewright.expr.nodes import Tensor
+from tilewright.expr.tensors import cast, compute, placeholder, reduce_axis
+from tilewright.expr.tensors import sum as sum_over
+from tilewright.ground.errors import RunError
+from tilewright.nest.nodes import For, Kind, Program, walk
+from tilewright.nest.reference.interpret import interpret
+from tilewright.runtime.host import check_target
+from tilewright.schedule.lower import lower
+from tilewright.schedule.state import State
+from tilewright.schedule.steps import Annotate, LayoutRewrite, Reorder, Split
+from tilewright.space.space import Space
+from tilewright.target import CpuTarget, Target
+
+pytestmark = pytest.mark.cpu
+
+ISAS = {
+    "avx2": "cpu:haswell cores=1 features=+avx2",
+    "avx-vnni": "cpu:alderlake cores=1 features=+avx2,+avxvnni",
+    "avx512": "cpu:skylake-avx512 cores=1 features=+avx512bw,+avx512vl,-prefer-256-bit",
+    "host": "cpu cores=1",
+}
+
+
+def matmul(m: int, n: int, k: int, left: str = "uint8", right: str = "int8") -> Tensor:
+    """Sums of products of bytes in int32, or of bfloat16 in float32."""
+    kind = "float32" if left == "bfloat16" else "int32"
+    a = placeholder((m, k), name="A", dtype=left)
+    b = placeholder((k, n), name="B", dtype=right, constant=True)
+    r = reduce_axis(k, "k")
+    return compute(
+        (m, n), lambda i, j: sum_over(cast(kind, a[i, r]) * cast(kind, b[r, j]), r), name="C"
+    )
+
+
+def conv(size: int, c: int, o: int, stride: int) -> Tensor:
+    """A 3 x 3 convolution of an image of bytes, channels last, without a border."""
+    x = placeholder((size, size, c), name="X", dtype="uint8")
+    w = placeholder((3, 3, c, o), name="W", dtype="int8", constant=True)
+    r, s, d = reduce_axis(3, "r"), reduce_axis(3, "s"), reduce_axis(c, "d")
+    out = (size - 3) // stride + 1
+
+    def body(h: Any, v: Any, j: Any) -> Any:
+        element = x[h * stride + r, v * stride + s, d]
+        return sum_over(cast("int32", element) * cast("int32", w[r, s, d, j]), (r, s, d))
+
+    return compute((out, out, o), body, name="C")
+
+
+def bytes_of(program: Program, seed: int) -> dict[str, np.ndarray[Any, Any]]:
+    """Random bytes, the ends of their ranges among them."""
+    rng = np.random.default_rng(seed)
+    found = {}
+    for t in (*program.inputs, *program.constants):
+        shape = tuple(int(d) for d in t.shape)
+        if t.dtype.is_float:
+            found[t.name] = rng.standard_normal(shape).astype(t.dtype.numpy)
+            continue
+        info = np.iinfo(t.dtype.name)
+        values = rng.integers(info.min, info.max + 1, shape)
+        values[rng.random(shape) < 0.2] = info.min
+        values[rng.random(shape) < 0.2] = info.max
+        found[t.name] = values.astype(t.dtype.name)
+    return found
+
+
+def check(program: Program, target: Target, seed: int = 0) -> None:
+    arrays = bytes_of(program, seed)
+    (wanted,) = interpret(program, arrays, arrays).values()
+    (got,) = run(program, arrays, target).values()
+    if wanted.dtype == np.float32:
+        close(got, wanted)
+    else:
+        np.testing.assert_array_equal(got, wanted)
+
+
+def drawn(output: Tensor, target: CpuTarget, count: int, seed: int) -> list[Program]:
+    """Programs of the space of a computation, as they come."""
+    space = Space(ComputeDAG((output,)), target)
+    rows = space.sample(np.random.default_rng(seed), count)
+    return [space.sketches[s].concrete(row) for s, row in zip(rows.sketch, rows.rows, strict=True)]
+
+
+OUTPUTS = {
+    "odd": lambda: matmul(13, 37, 43),
+    "signed": lambda: matmul(16, 32, 40, "int8", "int8"),
+    "unsigned": lambda: matmul(7, 18, 24, "uint8", "uint8"),
+    "halves": lambda: matmul(16, 32, 64, "bfloat16", "bfloat16"),
+    "odd halves": lambda: matmul(13, 37, 43, "bfloat16", "bfloat16"),
+    "row": lambda: matmul(1, 48, 64),
+    "square": lambda: matmul(48, 64, 128),
+    "image": lambda: conv(9, 16, 32, 1),
+    "strided": lambda: conv(12, 8, 20, 2),
+}
+
+
+@pytest.mark.parametrize("isa", ISAS)
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_programs_of_the_space(isa: str, name: str) -> None:
+    target = CpuTarget.of(ISAS[isa])
+    try:
+        check_target(isa, str(target), 62)
+    except RunError as error:
+        pytest.skip(str(error))
+    for seed, program in enumerate(drawn(OUTPUTS[name](), target, 3, len(name))):
+        check(program, target, seed)
+
+
+@tools("gcc")
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_programs_for_a_machine_with_tiles(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By definition of the instructions, on any machine."""
+    emulate(tmp_path, monkeypatch)
+    for seed, program in enumerate(drawn(OUTPUTS[name](), AMX, 3, len(name))):
+        check(program, AMX, seed)
+
+
+FACTORS = [("uint8", "int8"), ("int8", "uint8"), ("bfloat16", "bfloat16")]
+
+
+def tiled(output: Tensor, rows: int, columns: int, steps: int) -> Program:
+    """A product in register tiles of this size."""
+    state = State(ComputeDAG((output,)))
+    state.apply(Split("C", "i", (rows,)))
+    state.apply(Split("C", "j", (columns,)))
+    length = 2 if output.dtype.is_float else 4
+    state.apply(Split("C", "k", (steps, length)))
+    state.apply(Reorder("C", (("i.0", "j.0"), ("k.0",), ("k.1",), ("i.1", "j.1"), ("k.2",))))
+    state.apply(Annotate("C", "i.1", "unrolled"))
+    state.apply(Annotate("C", "j.1", "vector"))
+    state.apply(Annotate("C", "k.2", "dot"))
+    state.apply(LayoutRewrite("C", "B"))
+    return lower(state, "product").program
+
+
+@tools("gcc")
+@pytest.mark.parametrize("signs", FACTORS, ids="x".join)
+@pytest.mark.parametrize(
+    ("shape", "tile"),
+    [
+        ((32, 32, 64), (32, 32, 16)),  # four tiles of sums
+        ((16, 64, 256), (16, 64, 16)),  # a row of tiles
+        ((48, 16, 128), (48, 16, 32)),  # a column of tiles, two steps of the depth
+        ((30, 16, 48), (30, 16, 12)),  # two tiles of 15 rows, a depth of 12
+        ((40, 48, 64), (32, 32, 16)),  # whole tiles, and rests
+        ((12, 9, 64), (12, 9, 16)),  # fewer columns than a tile has
+    ],
+)
+def test_tiles(
+    signs: tuple[str, str],
+    shape: tuple[int, int, int],
+    tile: tuple[int, int, int],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    emulate(tmp_path, monkeypatch)
+    program = tiled(matmul(*shape, *signs), *tile)
+    assert "tdpb" in compile_program(program, AMX).ir
+    check(program, AMX)
+
+
+def test_a_product_too_small_for_tiles_is_made_of_dots() -> None:
+    ir = compile_program(tiled(matmul(4, 32, 64), 4, 32, 16), AMX).ir
+    assert "tdpb" not in ir and "vpdpbusd" in ir
+
+
+def test_loops_are_dots_where_a_target_has_them() -> None:
+    """Without the instruction, and where one factor is no constant, there are none."""
+
+    def kinds(spec: str, output: Tensor) -> set[Kind]:
+        programs = drawn(output, CpuTarget.of(spec), 2, 0)
+        return {n.kind for p in programs for n in walk(p.body) if isinstance(n, For)}
+
+    assert Kind.DOT in kinds(ISAS["avx2"], matmul(16, 32, 64))
+    assert Kind.DOT not in kinds("cpu:x86-64 cores=1", matmul(16, 32, 64))
+    assert Kind.DOT not in kinds(ISAS["avx2"], matmul(16, 32, 3))
