@@ -36,7 +36,7 @@ from tilewright.cutlass.architectures import ARCHITECTURES
 from tilewright.cutlass.genes import TEMPLATES
 from tilewright.cutlass.guidelines import MOST
 from tilewright.expr import operators as ops
-from tilewright.expr.contraction import NoMatchError
+from tilewright.expr.contraction.factors import NoMatch
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Tensor
 from tilewright.expr.tensors import placeholder
@@ -110,11 +110,8 @@ def programs(architecture: str) -> dict[str, tuple[str, Program]]:
 
 
 def _matches(dag: ComputeDAG, architecture: str) -> Iterator[Match]:
-    for template in TEMPLATES:
-        try:
-            yield template.match(dag, ARCHITECTURES[architecture])
-        except NoMatchError:
-            continue
+    found = (template.match(dag, ARCHITECTURES[architecture]) for template in TEMPLATES)
+    return (match for match in found if not isinstance(match, NoMatch))
 
 
 def summary(rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

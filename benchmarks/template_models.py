@@ -43,7 +43,7 @@ from benchmarks.template_problems import Problem
 from benchmarks.turns import chosen
 from tilewright.cli.console import output
 from tilewright.cost.candidates import Population
-from tilewright.expr.contraction import NoMatchError, axes_of, factors_of, groups_of, sums
+from tilewright.expr.contraction.groups import Contraction, contraction_of, sums
 from tilewright.expr.dag import ComputeDAG
 from tilewright.front.machine import as_target
 from tilewright.front.models import Model
@@ -106,15 +106,9 @@ def contractions(dag: ComputeDAG) -> list[str]:
     """The shapes (batch, rows, columns and depth) of the stages that sum products of factors which
     move along different axes.
     """
-    found = []
-    for stage in sums(dag):
-        try:
-            g = groups_of(stage, *map(axes_of, factors_of(dag, stage)))
-        except NoMatchError:
-            continue
-        if g.rows or g.columns:
-            found.append("x".join(str(g.size(a)) for a in (g.batch, g.rows, g.columns, g.depth)))
-    return found
+    every = (contraction_of(dag, stage) for stage in sums(dag))
+    found = [g for g in every if isinstance(g, Contraction) and (g.rows or g.columns)]
+    return ["x".join(str(g.size(a)) for a in (g.batch, g.rows, g.columns, g.depth)) for g in found]
 
 
 def measured(dag: ComputeDAG, target: Target) -> Results:

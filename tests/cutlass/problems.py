@@ -9,6 +9,7 @@ from tilewright.cutlass.genes import TEMPLATES
 from tilewright.cutlass.parameters import Parameters
 from tilewright.cutlass.template import Match
 from tilewright.expr import operators as ops
+from tilewright.expr.contraction.factors import NoMatch
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Tensor
 from tilewright.expr.tensors import placeholder
@@ -63,6 +64,13 @@ def two_convolutions(kernel: int = 1, stride: int = 1, padding: int = 0) -> Comp
     return ComputeDAG([ops.conv(y, w1, stride=stride, padding=padding, name="second")])
 
 
-def match(name: str, dag: ComputeDAG, where: Architecture = SM_80) -> Match:
-    """A template's match. Raises NoMatchError."""
+def tried(name: str, dag: ComputeDAG, where: Architecture = SM_80) -> Match | NoMatch:
+    """What a template has for a computation."""
     return next(t for t in TEMPLATES if t.name == f"cutlass.{name}").match(dag, where)
+
+
+def match(name: str, dag: ComputeDAG, where: Architecture = SM_80) -> Match:
+    """A template's match, which there is."""
+    found = tried(name, dag, where)
+    assert isinstance(found, Match), found
+    return found

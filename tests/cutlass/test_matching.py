@@ -11,15 +11,17 @@ from problems import (
     match,
     product,
     scores,
+    tried,
     two_convolutions,
     two_products,
 )
 
 from tilewright.cutlass import matches_of, reasons
+from tilewright.cutlass.architectures import Architecture
 from tilewright.expr import operators as ops
-from tilewright.expr.contraction import NoMatchError
+from tilewright.expr.contraction.factors import NoMatch
 from tilewright.expr.dag import ComputeDAG
-from tilewright.expr.nodes import Tensor, select
+from tilewright.expr.nodes import Tensor, cast, select
 from tilewright.expr.tensors import compute, placeholder, reduce_axis
 from tilewright.expr.tensors import sum as sum_over
 from tilewright.target import Target
@@ -90,10 +92,10 @@ def test_a_reduction_of_all_columns_is_part_of_the_epilogue() -> None:
     assert "not over all columns" in refused("gemm", ComputeDAG([ops.reduce_sum(batch, [0, 2])]))
 
 
-def refused(name: str, dag: ComputeDAG) -> str:
-    with pytest.raises(NoMatchError) as caught:
-        match(name, dag)
-    return str(caught.value)
+def refused(name: str, dag: ComputeDAG, where: Architecture = SM_80) -> str:
+    found = tried(name, dag, where)
+    assert isinstance(found, NoMatch)
+    return found.reason
 
 
 def test_a_border_of_anything_but_zeros_is_no_border() -> None:
@@ -131,8 +133,7 @@ def test_what_no_template_computes_is_refused_with_the_reason() -> None:
     single = placeholder((16, 32), "float32", name="a"), placeholder((32, 24), "float32", name="b")
     assert "multiplies no float32" in refused("gemm", ComputeDAG([ops.matmul(*single)]))
     wide = placeholder((16, 32), "bfloat16", name="a"), placeholder((32, 8), "bfloat16", name="b")
-    with pytest.raises(NoMatchError, match="sm_75 multiplies no bfloat16"):
-        match("gemm", ComputeDAG([ops.matmul(*wide)]), SM_75)
+    assert "sm_75 multiplies no bfloat16" in refused("gemm", ComputeDAG([ops.matmul(*wide)]), SM_75)
     assert match("gemm", ComputeDAG([ops.matmul(*wide)]), SM_80).dtype == "bfloat16"
     assert matches_of(product(16, 16, 16), V100) == []
     assert "no tensor cores" in reasons(product(16, 16, 16), V100)["cutlass.gemm"]
@@ -149,8 +150,7 @@ def test_what_no_template_computes_is_refused_with_the_reason() -> None:
 )
 def test_second_convolutions_other_than_1_x_1_are_refused(dag: ComputeDAG, reason: str) -> None:
     assert names(dag) == []
-    with pytest.raises(NoMatchError, match=reason):
-        match("b2b_conv", dag)
+    assert reason in refused("b2b_conv", dag)
 
 
 def test_a_middle_value_that_others_need_is_not_kept_from_them() -> None:
@@ -163,6 +163,21 @@ def test_a_middle_value_that_others_need_is_not_kept_from_them() -> None:
     assert "nothing to be summed is left" in refused("b2b_gemm", ComputeDAG([single]))
     twice: list[Tensor] = [ops.matmul(middle, middle, name="second")]
     assert names(ComputeDAG(twice)) == []
+
+
+def test_what_no_kernel_writes_or_reads_is_refused_before_any_is_written() -> None:
+    y = ops.matmul(half((16, 32), "a"), half((32, 24), "w", True))
+    mask = placeholder((16, 24), "bool", name="mask")
+    masked = ComputeDAG([ops.where(mask, y, half((1,), "c"))])
+    assert "mask is bool, which no functor stores" in refused("gemm", masked)
+    counted = compute((16, 24), lambda i, j: cast("int32", y[i, j]), name="n", dtype="int32")
+    assert "n is int32, which no functor stores" in refused("gemm", ComputeDAG([counted]))
+    flat = compute((16, 24), lambda i, j: y[i, j] + half((8,), "b")[j // 3], name="sum")
+    assert "b is not read at sums of multiples" in refused("gemm", ComputeDAG([flat]))
+    part = half((2, 32, 24), "stack", True)
+    first = compute((32, 24), lambda k, j: part[0, k, j], name="first", dtype="float16")
+    sliced = ComputeDAG([ops.matmul(half((16, 32), "a"), first)])
+    assert "read in part" in refused("gemm", sliced)
 
 
 def test_constants_that_are_packed_have_one_purpose() -> None:

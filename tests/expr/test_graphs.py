@@ -27,6 +27,7 @@ from tilewright.expr.nodes import (
     binary,
     call,
     cast,
+    conjuncts,
     free_vars,
     holds_data,
     reads,
@@ -39,7 +40,7 @@ from tilewright.expr.nodes import (
     with_reads,
 )
 from tilewright.expr.operators.movement import clamped_index
-from tilewright.expr.rewrites.zero_terms import congruences, conjuncts, zero_factors
+from tilewright.expr.rewrites.zero_terms import congruences, zero_factors
 from tilewright.expr.serialize import dag_from_json, dag_to_json, structure_hash, workload_hash
 from tilewright.expr.structure import structure
 from tilewright.expr.tensors import Compute, compute, placeholder, reduce_axis

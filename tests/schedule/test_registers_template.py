@@ -10,7 +10,8 @@ import pytest
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Tensor
-from tilewright.expr.tensors import placeholder
+from tilewright.expr.tensors import compute, placeholder, reduce_axis
+from tilewright.expr.tensors import sum as sum_over
 from tilewright.ground.errors import ScheduleError
 from tilewright.nest.print import program_text
 from tilewright.schedule.lower import Lowered
@@ -63,6 +64,14 @@ def test_a_constant_is_packed_once() -> None:
         lowered(ops.dense(given(20, 30), weight(30, 70)), 6, 32, 1, 1, 0, 2)
 
 
+@pytest.mark.parametrize(("rows", "columns"), [(64, 48), (30, 48), (64, 24), (30, 24)])
+def test_a_constant_is_packed_where_all_of_it_is_read(rows: int, columns: int) -> None:
+    x, w, k = given(16, rows), weight(64, 48), reduce_axis(rows, "k")
+    y = compute((16, columns), lambda i, j: sum_over(x[i, k] * w[k, j], k), name="y")
+    layouts = lowered(y, 4, 16, 1, 1, 0, 0).layouts
+    assert bool(layouts) == ((rows, columns) == (64, 48))
+
+
 @pytest.mark.parametrize("spec", ["icelake-server cores=64", "haswell cores=6", "cortex-a53"])
 def test_there_are_few_rows_for_any_extents(spec: str) -> None:
     target = Target.parse(f"cpu:{spec}")
@@ -89,7 +98,7 @@ def test_what_it_computes() -> None:
     for output, reason in (
         (ops.softmax(x), "stages reduce, not one"),
         (ops.depthwise_conv(given(1, 5, 5, 8), weight(3, 3, 8, 1)), "it is a product of vectors"),
-        (ops.matmul(half("a", 4, 6), half("b", 6, 5)), "factors are float16, not float32"),
+        (ops.matmul(half("a", 4, 6), half("b", 6, 5)), "factors are float16, not both float32"),
     ):
         with pytest.raises(ScheduleError, match=reason):
             lowered(output, *row)

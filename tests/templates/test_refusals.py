@@ -8,13 +8,15 @@ import pytest
 
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
-from tilewright.expr.nodes import Tensor
+from tilewright.expr.nodes import Expr, Tensor
 from tilewright.expr.tensors import compute, placeholder, reduce_axis
 from tilewright.expr.tensors import max as max_over
 from tilewright.expr.tensors import sum as sum_over
 from tilewright.ground.errors import ScheduleError
 from tilewright.nest.nodes import Program
 from tilewright.schedule.producers import lowered_of, template_gene
+from tilewright.schedule.templates import WARP_SPECIALIZED
+from tilewright.schedule.templates.anchor import Anchor, anchor_of
 from tilewright.schedule.templates.tensor_cores import TENSOR_CORES
 from tilewright.space.space import Space
 from tilewright.target import Target
@@ -135,6 +137,23 @@ def test_no_sketch_offers_it(name: str) -> None:
     dag = make()
     space = Space(dag, Target.parse("cuda:a100"))
     assert not any(TENSOR_CORES.name in s.variant for s in space.sketches)
+
+
+@pytest.mark.parametrize("along", ["rows", "depth", "both"])
+def test_a_gathered_factor_has_no_rows_in_memory(along: str) -> None:
+    at, k = given(64, 64, name="at", dtype="int64"), reduce_axis(64, "k")
+    x, b = given(64, 64), given(64, 64, name="b")
+
+    def gathered(i: Expr) -> Expr:
+        row = i if along == "depth" else at[i, 0]
+        return x[row, k if along == "rows" else at[i, k]]
+
+    y = compute((64, 64), lambda i, j: sum_over(gathered(i) * b[k, j], k), name="y")
+    anchor = anchor_of(ComputeDAG([y]))
+    assert isinstance(anchor, Anchor)
+    assert anchor.left.view is None and anchor.left.piece == 1
+    assert anchor.right.view is not None
+    assert "left factor is not in rows" in WARP_SPECIALIZED.refusal(anchor)
 
 
 def test_values_are_among_the_options() -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from math import prod
 
 from tilewright.codegen.linear import Linear, Linearizer
-from tilewright.expr.contraction import narrow_factors
+from tilewright.expr.contraction.groups import narrow_factors
 from tilewright.expr.nodes import Expr, Read, Tensor
 from tilewright.expr.reference import static_shape
 from tilewright.nest.nodes import For, Kind, Store

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from tilewright.cutlass.architectures import Architecture
-from tilewright.cutlass.b2b_gemm import B2bMatch, bias_operand
-from tilewright.cutlass.conv import conv_sizes, image_for, padded_channels
+from tilewright.cutlass.b2b_gemm import B2bMatch
+from tilewright.cutlass.conv import conv_sizes, image_for
 from tilewright.cutlass.epilogue import ELEMENTS
-from tilewright.cutlass.pairs import pair_candidates, pair_of
-from tilewright.cutlass.parameters import LOOKUP_BYTES, Condition, Parameters, shared_condition
-from tilewright.cutlass.template import Operand
+from tilewright.cutlass.matrices import Packed
+from tilewright.cutlass.pairs import pair_of
+from tilewright.cutlass.parameters import LOOKUP_BYTES, Condition, Parameters
 from tilewright.cutlass.windows import (
     Image,
     image_extents,
@@ -19,7 +20,7 @@ from tilewright.cutlass.windows import (
     packed_image,
     packed_weights,
 )
-from tilewright.expr.contraction import NoMatchError
+from tilewright.expr.contraction.factors import NoMatch
 from tilewright.expr.dag import ComputeDAG
 
 
@@ -30,6 +31,7 @@ class B2bConvMatch(B2bMatch):
     template: ClassVar[str] = "cutlass.b2b_conv"
     header: ClassVar[str] = "tw_b2b_conv.h"
     sizes: ClassVar[str] = "tw::B2bConvSizes"
+    static_bytes: ClassVar[int] = LOOKUP_BYTES
 
     image: Image
 
@@ -37,52 +39,33 @@ class B2bConvMatch(B2bMatch):
     def channels(self) -> int:
         return image_extents(self.pair.first.left, self.image)[3]
 
-    def _lies(self) -> bool:
-        """Whether the image can be read as it lies."""
+    @property
+    def lies(self) -> bool:
         last = is_channels_last(self.pair.first.left, self.image)
         return last and self.channels % self.full == 0
 
+    @property
+    def paddable(self) -> bool:
+        return self.image.channels is not None
+
     def conditions(self, p: Parameters) -> list[Condition]:
-        where = self.architecture
         return [
             *super().conditions(p),
-            shared_condition(self.dynamic_bytes(p) + LOOKUP_BYTES, where.shared_bytes, where.name),
-            Condition(
-                "alignment",
-                (p.align == self.full) & ((p.pad == 1) | self._lies()),
-                f"accesses of {p.align} elements suit {self.channels} channels, as they lie or "
-                f"padded (all accesses must have {self.full})",
-            ),
             Condition(
                 "dtype in shared memory", (p.shared == 0) | (self.dtype == "float16"),
                 f"what is kept in shared memory is float16, not {self.dtype}",
             ),
-            Condition(
-                "padding", (p.pad == 0) | (self.image.channels is not None),
-                "channels to be padded are a dimension",
-            ),
         ]  # fmt: skip
 
-    def candidates(self) -> list[Parameters]:
-        first = self.pair.first
-        pad = int(not self._lies())
-        found = pair_candidates(self.pair, self.architecture, self.full, first.size(first.rows))
-        return [replace(p, pad=pad) for p in found]
-
-    def operands(self, p: Parameters) -> list[Operand]:
-        first = self.pair.first
-        channels = padded_channels(self.channels, p, self.full)
-        left = Operand(first.left)
-        if p.pad:
-            left = Operand(first.left, packed_image(first.left, self.image, channels))
-        columns = {first.columns[-1]: int(p.block_n)} if len(first.columns) == 1 else {}
-        weights = Operand(first.right, packed_weights(first, self.image, channels, columns))
-        second = self.second_weights(p)
-        return [left, weights, bias_operand(self.pair, weights, int(p.block_n)), second]
+    def packed(self, left: bool, p: Parameters, columns: Mapping[str, int]) -> Packed:
+        first, channels = self.pair.first, self.filled(self.channels, p)
+        if left:
+            return packed_image(first.left, self.image, channels)
+        return packed_weights(first, self.image, channels, columns)
 
     def problem(self, p: Parameters) -> tuple[int, ...]:
         second = self.pair.second
-        channels = padded_channels(self.channels, p, self.full)
+        channels = self.filled(self.channels, p)
         sizes = conv_sizes(self.pair.first, self.image, channels, int(p.block_n))
         return (*sizes, second.size(second.columns), self.bias(p))
 
@@ -96,15 +79,18 @@ class B2bConv:
 
     name = B2bConvMatch.template
 
-    def match(self, dag: ComputeDAG, architecture: Architecture) -> B2bConvMatch:
-        """Raises NoMatchError, which says why."""
+    def match(self, dag: ComputeDAG, architecture: Architecture) -> B2bConvMatch | NoMatch:
+        """What it computes of a DAG, or why nothing."""
         pair = pair_of(dag, architecture)
+        if isinstance(pair, NoMatch):
+            return pair
         if pair.first.left.is_plain:
-            raise NoMatchError("the first contraction's factor is not read in windows")
-        first, image = image_for(pair.first)
-        if first.rows != pair.first.rows:
-            order = dict(zip(pair.first.rows, pair.second.rows, strict=True))
-            second = replace(pair.second, rows=tuple(order[a] for a in first.rows))
-            pair = replace(pair, second=second)
-        pair = replace(pair, first=first)
-        return B2bConvMatch(dag, architecture, pair.second, pair.follows, pair, image)
+            return NoMatch("the first contraction's factor is not read in windows")
+        convolved = image_for(pair.first)
+        if isinstance(convolved, NoMatch):
+            return convolved
+        first, image = convolved
+        order = dict(zip(pair.first.rows, pair.second.rows, strict=True))
+        second = replace(pair.second, rows=tuple(order[a] for a in first.rows))
+        pair = replace(pair, first=first, second=second)
+        return B2bConvMatch(dag, architecture, second, pair.follows, pair, image)

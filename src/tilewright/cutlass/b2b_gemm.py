@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar
 
 from tilewright.cutlass.architectures import Architecture, Shape
 from tilewright.cutlass.epilogue import COUNT, ELEMENTS
-from tilewright.cutlass.matrices import Packed, view
+from tilewright.cutlass.matrices import Matrix, Packed, matrix_of
 from tilewright.cutlass.pairs import Pair, pair_bytes, pair_candidates, pair_conditions, pair_of
 from tilewright.cutlass.parameters import (
     FIELDS,
@@ -16,10 +19,10 @@ from tilewright.cutlass.parameters import (
     Parameters,
     shared_condition,
 )
-from tilewright.cutlass.template import Match, Operand, shape_text
-from tilewright.expr.contraction import Contraction, Factor, NoMatchError
+from tilewright.cutlass.template import Match, Pointer, shape_text
+from tilewright.expr.contraction.factors import NoMatch
 from tilewright.expr.dag import ComputeDAG
-from tilewright.expr.reference import static_shape
+from tilewright.ground.errors import ScheduleError
 
 
 @dataclass(frozen=True)
@@ -30,16 +33,38 @@ class B2bMatch(Match):
 
     pair: Pair
 
+    @property
+    @abstractmethod
+    def lies(self) -> bool:
+        """Whether the first factor can be read as it lies, by the widest accesses."""
+
+    @abstractmethod
+    def packed(self, left: bool, p: Parameters, columns: Mapping[str, int]) -> Packed:
+        """One of the first contraction's factors, padded, with its columns filled up."""
+
     def bias(self, p: Parameters) -> int:
         """Columns of the first contraction's tile that have a bias (0 where it is padded)."""
         return 0 if self.pair.bias is None else int(p.block_n)
 
     def conditions(self, p: Parameters) -> list[Condition]:
         where = self.architecture
+        used = self.dynamic_bytes(p) + self.static_bytes
         return [
             *pair_conditions(p, self.pair, where, self.dtype),
-            shared_condition(self.dynamic_bytes(p), where.shared_bytes, where.name),
+            shared_condition(used, where.shared_bytes, where.name),
+            Condition(
+                "alignment",
+                (p.align == self.full)
+                & (((p.pad == 1) & self.paddable) | ((p.pad == 0) & self.lies)),
+                f"accesses of {p.align} elements suit the first factor as it lies or, where that "
+                f"is one dimension, padded (all accesses must have {self.full})",
+            ),
         ]
+
+    def candidates(self) -> list[Parameters]:
+        first, pad = self.pair.first, int(not self.lies)
+        found = pair_candidates(self.pair, self.architecture, self.full, first.size(first.rows))
+        return [replace(p, pad=pad) for p in found]
 
     def dynamic_bytes(self, p: Parameters) -> Number:
         return pair_bytes(p, self.dtype)
@@ -52,13 +77,23 @@ class B2bMatch(Match):
         first = self.pair.first
         return -(-first.size(first.rows) // int(p.block_m)), 1, 1
 
-    def second_weights(self, p: Parameters) -> Operand:
-        """The second contraction's right factor, [columns, middle columns of the tile]."""
-        second = self.pair.second
-        right = second.right
-        axes = [*second.columns, *second.depth]
-        dimensions = [d for d in (right.dimension(a) for a in axes) if d is not None]
-        return Operand(right, Packed.of(right, dimensions, filled(second, int(p.block_n))))
+    def operands(self, p: Parameters) -> list[Pointer]:
+        """The first contraction's factors, its bias (some other pointer where there is none), and
+        the second's right factor, [columns, middle columns of the tile].
+        """
+        first, second, middle = self.pair.first, self.pair.second, int(p.block_n)
+        one, bias = len(second.depth) == 1, self.pair.bias
+        if not one and second.size(second.depth) != middle:
+            raise ScheduleError(f"{self.template}: columns to be padded are of several axes")
+        columns = {first.columns[0]: middle} if one else {}
+        axes, filled = (*second.columns, *second.depth), {second.depth[0]: middle} if one else {}
+        weights = Pointer(first.right, self.packed(False, p, columns))
+        return [
+            Pointer(first.left, self.packed(True, p, {}) if p.pad else None),
+            weights,
+            weights if bias is None else Pointer(bias, Packed.of(bias, first.columns, columns)),
+            Pointer(second.right, Packed.of(second.right, axes, filled)),
+        ]
 
     def tiles(self, p: Parameters, name: str) -> list[object]:
         """Arguments of both bodies from the architecture on."""
@@ -76,16 +111,6 @@ class B2bMatch(Match):
         ]
 
 
-def filled(found: Contraction, depth: int) -> dict[int, int]:
-    """The right factor's dimension of the sum, filled up to `depth` elements."""
-    d = found.right.dimension(found.depth[-1])
-    if len(found.depth) == 1 and d is not None:
-        return {d: depth}
-    if found.size(found.depth) != depth:
-        raise NoMatchError("columns to be padded are of several axes")
-    return {}
-
-
 @dataclass(frozen=True)
 class B2bGemmMatch(B2bMatch):
     """Both factors on the right are packed with K side by side."""
@@ -94,52 +119,32 @@ class B2bGemmMatch(B2bMatch):
     header: ClassVar[str] = "tw_b2b.h"
     sizes: ClassVar[str] = "tw::B2bGemmSizes"
 
-    def natural(self) -> int:
-        """Elements of an access that suits K as the left factor lies; 0 where K is not contiguous
-        there.
-        """
+    @cached_property
+    def _matrix(self) -> Matrix | None:
         first = self.pair.first
-        lies = view(first.left, (), first.rows, first.depth, first.extents)
-        return 0 if lies is None or not lies.k_contiguous else lies.align
+        return matrix_of(first.left, (), first.rows, first.depth)
 
-    def conditions(self, p: Parameters) -> list[Condition]:
-        natural = self.natural()
-        one = len(self.pair.first.depth) == 1
-        return [
-            *super().conditions(p),
-            Condition(
-                "alignment",
-                (p.align == self.full) & ((p.pad == 1) & one | (natural == self.full)),
-                f"accesses of {p.align} elements suit K, which allows {natural} as it lies "
-                f"(padded: {self.full}, which all accesses must have)",
-            ),
-        ]
+    @property
+    def lies(self) -> bool:
+        found = self._matrix
+        return found is not None and found.k_contiguous and found.align == self.full
 
-    def candidates(self) -> list[Parameters]:
-        first = self.pair.first
-        pad = int(self.natural() < self.full)
-        found = pair_candidates(self.pair, self.architecture, self.full, first.size(first.rows))
-        return [replace(p, pad=pad) for p in found]
+    @property
+    def paddable(self) -> bool:
+        return len(self.pair.first.depth) == 1
 
     def _depth(self, p: Parameters) -> int:
-        k = self.pair.first.size(self.pair.first.depth)
-        return -(-k // self.full) * self.full if p.pad else k
+        return self.filled(self.pair.first.size(self.pair.first.depth), p)
 
-    def operands(self, p: Parameters) -> list[Operand]:
-        first, k = self.pair.first, self._depth(p)
-        left = Operand(first.left)
-        if p.pad:
-            left = Operand(first.left, _packed(first, True, {first.depth[-1]: k}))
-        columns = {first.columns[-1]: int(p.block_n)} if len(first.columns) == 1 else {}
-        padded = {**({first.depth[-1]: k} if p.pad else {}), **columns}
-        weights = Operand(first.right, _packed(first, False, padded))
-        second = self.second_weights(p)
-        return [left, weights, bias_operand(self.pair, weights, int(p.block_n)), second]
+    def packed(self, left: bool, p: Parameters, columns: Mapping[str, int]) -> Packed:
+        first = self.pair.first
+        factor, free = (first.left, first.rows) if left else (first.right, first.columns)
+        deep = {first.depth[0]: self._depth(p)} if p.pad else {}
+        return Packed.of(factor, (*free, *first.depth), {**deep, **columns})
 
     def problem(self, p: Parameters) -> tuple[int, ...]:
         first, second = self.pair.first, self.pair.second
-        lies = view(first.left, (), first.rows, first.depth, first.extents)
-        k = self._depth(p)
+        lies, k = self._matrix, self._depth(p)
         lda = k if p.pad or lies is None else lies.ld
         n0, n1 = int(p.block_n), second.size(second.columns)
         return first.size(first.rows), k, n0, n1, lda, k, n0, self.bias(p)
@@ -150,33 +155,16 @@ class B2bGemmMatch(B2bMatch):
         return f"tw::B2bGemm<{', '.join(map(str, [*first, *self.tiles(p, name)]))}>"
 
 
-def _packed(found: Contraction, left: bool, filled_axes: dict[str, int]) -> Packed:
-    factor = found.left if left else found.right
-    axes = [*(found.rows if left else found.columns), *found.depth]
-    dimensions = [d for d in (factor.dimension(a) for a in axes) if d is not None]
-    padded = {d: n for a, n in filled_axes.items() if (d := factor.dimension(a)) is not None}
-    return Packed.of(factor, dimensions, padded)
-
-
-def bias_operand(pair: Pair, instead: Operand, columns: int) -> Operand:
-    """The bias, filled up to so many columns: two are read at once. Some other pointer where none
-    is read.
-    """
-    if pair.bias is None:
-        return instead
-    factor = Factor(pair.bias, (), False)
-    last = max(range(pair.bias.rank), key=lambda d: (static_shape(factor.tensor)[d], d))
-    return Operand(factor, Packed.of(factor, [last], {last: columns}))
-
-
 class B2bGemm:
     """Matches DAGs with two contractions, the second of the first's result, neither in windows."""
 
     name = B2bGemmMatch.template
 
-    def match(self, dag: ComputeDAG, architecture: Architecture) -> B2bGemmMatch:
-        """Raises NoMatchError, which says why."""
+    def match(self, dag: ComputeDAG, architecture: Architecture) -> B2bGemmMatch | NoMatch:
+        """What it computes of a DAG, or why nothing."""
         pair = pair_of(dag, architecture)
+        if isinstance(pair, NoMatch):
+            return pair
         if not (pair.first.left.is_plain and pair.first.right.is_plain):
-            raise NoMatchError("the first contraction's factor is read in windows")
+            return NoMatch("the first contraction's factor is read in windows")
         return B2bGemmMatch(dag, architecture, pair.second, pair.follows, pair)

@@ -7,15 +7,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from tilewright.cutlass.architectures import Architecture, Shape
+from tilewright.cutlass.architectures import Architecture
 from tilewright.cutlass.epilogue import ELEMENTS
 from tilewright.cutlass.gemm import (
     TiledMatch,
-    epilogue_conditions,
     only_contraction,
-    swizzle_condition,
 )
-from tilewright.cutlass.guidelines import gemm_tiles
 from tilewright.cutlass.parameters import (
     LOOKUP_BYTES,
     Condition,
@@ -23,11 +20,9 @@ from tilewright.cutlass.parameters import (
     greater,
     large_registers,
     loads_of,
-    shared_condition,
     thread_registers,
-    tile_conditions,
 )
-from tilewright.cutlass.template import Operand, swizzled_grid
+from tilewright.cutlass.template import Pointer
 from tilewright.cutlass.windows import (
     Image,
     Slide,
@@ -36,9 +31,10 @@ from tilewright.cutlass.windows import (
     is_channels_last,
     packed_image,
     packed_weights,
-    rows_in_order,
+    rows_of,
 )
-from tilewright.expr.contraction import Contraction, NoMatchError
+from tilewright.expr.contraction.factors import AffineRead, NoMatch
+from tilewright.expr.contraction.groups import Contraction
 from tilewright.expr.dag import ComputeDAG
 
 MOST_ACCESSES = 16  # beyond, what an iterator keeps of them is an array in memory
@@ -52,6 +48,7 @@ class ConvMatch(TiledMatch):
     template: ClassVar[str] = "cutlass.conv"
     header: ClassVar[str] = "tw_conv.h"
     sizes: ClassVar[str] = "tw::ConvSizes"
+    static_bytes: ClassVar[int] = LOOKUP_BYTES
 
     image: Image
 
@@ -60,60 +57,41 @@ class ConvMatch(TiledMatch):
         return image_extents(self.last.left, self.image)[3]
 
     def natural(self) -> int:
-        """Elements of an access that suits the channels as they lie; 0 where they are not last."""
         c = self.channels
         if not is_channels_last(self.last.left, self.image):
             return 0
         return min(self.full, c & -c)
 
+    @property
+    def paddable(self) -> bool:
+        return self.image.channels is not None
+
     def conditions(self, p: Parameters) -> list[Condition]:
-        where, natural = self.architecture, self.natural()
         left, right = loads_of(p, self.dtype)
         narrow = greater(left, right) * (self.full // p.align)
         slots = (left + right) * 3 // 2
-        used = self.dynamic_bytes(p) + LOOKUP_BYTES
         return [
-            *tile_conditions(p, where, self.dtype),
-            shared_condition(used, where.shared_bytes, where.name),
-            self.alignment(
-                p, natural, f"{self.channels} channels, which allow {natural} as they lie"
-            ),
+            *super().conditions(p),
             Condition(
                 "accesses of the iterators", narrow <= MOST_ACCESSES,
                 f"a thread has at most {MOST_ACCESSES} accesses of a tile, not {narrow}",
             ),
             Condition(
                 "registers of the iterators",
-                large_registers(p, where, self.dtype) + slots <= thread_registers(p),
+                large_registers(p, self.architecture, self.dtype) + slots <= thread_registers(p),
                 f"what iterators keep of {left} and {right} loads fits beside the accumulators",
             ),
-            Condition(
-                "padding", (p.pad == 0) | (self.image.channels is not None),
-                "channels to be padded are a dimension",
-            ),
-            swizzle_condition(p),
-            *epilogue_conditions(p.block_n, p.warp_n),
         ]  # fmt: skip
 
-    def candidates(self) -> list[Parameters]:
-        m, n = self.last.size(self.last.rows), self.last.size(self.last.columns)
-        tiles = gemm_tiles(self.architecture, self.dtype, m, n, 1)
-        return self.aligned(tiles, self.natural(), self.image.channels is not None)
-
-    def operands(self, p: Parameters) -> list[Operand]:
-        channels = padded_channels(self.channels, p, self.full)
-        left = Operand(self.last.left)
-        if p.pad:
-            left = Operand(self.last.left, packed_image(self.last.left, self.image, channels))
-        return [left, Operand(self.last.right, packed_weights(self.last, self.image, channels, {}))]
+    def operands(self, p: Parameters) -> list[Pointer]:
+        c, channels = self.last, self.filled(self.channels, p)
+        image = packed_image(c.left, self.image, channels) if p.pad else None
+        weights = packed_weights(c, self.image, channels, {})
+        return [Pointer(c.left, image), Pointer(c.right, weights)]
 
     def problem(self, p: Parameters) -> tuple[int, ...]:
-        channels = padded_channels(self.channels, p, self.full)
+        channels = self.filled(self.channels, p)
         return conv_sizes(self.last, self.image, channels, self.last.size(self.last.columns))
-
-    def grid(self, p: Parameters) -> Shape:
-        m, n = self.last.size(self.last.rows), self.last.size(self.last.columns)
-        return swizzled_grid(-(-m // int(p.block_m)), -(-n // int(p.block_n)), 1, int(p.swizzle))
 
     def body(self, p: Parameters, name: str) -> str:
         arguments = [
@@ -125,12 +103,9 @@ class ConvMatch(TiledMatch):
         return f"tw::Conv<{', '.join(map(str, arguments))}>"
 
 
-def padded_channels(channels: int, p: Parameters, full: int) -> int:
-    """Channels of the image as the kernel reads it."""
-    return -(-channels // full) * full if p.pad else channels
-
-
-def conv_sizes(found: Contraction, image: Image, channels: int, outputs: int) -> tuple[int, ...]:
+def conv_sizes(
+    found: Contraction[AffineRead], image: Image, channels: int, outputs: int
+) -> tuple[int, ...]:
     """`ConvSizes` of tw_conv.h."""
     n, h, w, _ = image_extents(found.left, image)
 
@@ -147,20 +122,25 @@ def conv_sizes(found: Contraction, image: Image, channels: int, outputs: int) ->
     )  # fmt: skip
 
 
-def image_for(found: Contraction) -> tuple[Contraction, Image]:
-    """A contraction with its rows as the kernel counts them, and its image. Raises NoMatchError."""
+def image_for(
+    found: Contraction[AffineRead],
+) -> tuple[Contraction[AffineRead], Image] | NoMatch:
+    """A contraction with its rows as the kernel counts them and its image; why there is none."""
     image = image_of(found)
-    found = replace(found, rows=rows_in_order(found, image))
-    for slide in (image.height, image.width):
-        if slide.inner is not None and found.extents[slide.inner] > MOST_WINDOW:
-            raise NoMatchError(f"a window has more than {MOST_WINDOW} elements in one direction")
+    if isinstance(image, NoMatch):
+        return image
+    rows = rows_of(found, image)
+    if set(rows) != set(found.rows):
+        return NoMatch("rows of the output are other than positions of windows")
     inner = [s.inner for s in (image.height, image.width) if s.inner is not None]
+    if any(found.extents[a] > MOST_WINDOW for a in inner):
+        return NoMatch(f"a window has more than {MOST_WINDOW} elements in one direction")
     own = [] if image.channels is None else [found.left.indices[image.channels].axis]
     if {*inner, *own} != set(found.depth):
-        raise NoMatchError("the sum is over other than a window and channels")
-    packed_weights(found, image, 8, {})
-    packed_image(found.left, image, 8)
-    return found, image
+        return NoMatch("the sum is over other than a window and channels")
+    if not found.right.is_plain:
+        return NoMatch(f"{found.right.tensor.name} is not read element by element")
+    return replace(found, rows=rows), image
 
 
 class Conv:
@@ -168,10 +148,15 @@ class Conv:
 
     name = ConvMatch.template
 
-    def match(self, dag: ComputeDAG, architecture: Architecture) -> ConvMatch:
-        """Raises NoMatchError, which says why."""
-        found, follows = only_contraction(dag, architecture)
-        if found.left.is_plain:
-            raise NoMatchError("no factor is read in windows")
-        found, image = image_for(found)
-        return ConvMatch(dag, architecture, found, follows, image)
+    def match(self, dag: ComputeDAG, architecture: Architecture) -> ConvMatch | NoMatch:
+        """What it computes of a DAG, or why nothing."""
+        found = only_contraction(dag, architecture)
+        if isinstance(found, NoMatch):
+            return found
+        if found[0].left.is_plain:
+            return NoMatch("no factor is read in windows")
+        convolved = image_for(found[0])
+        if isinstance(convolved, NoMatch):
+            return convolved
+        last, image = convolved
+        return ConvMatch(dag, architecture, last, found[1], image)

@@ -12,23 +12,18 @@ by side along the columns are one access where their addresses allow it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tilewright.codegen.clike.combine import neutral, pair
 from tilewright.codegen.clike.cuda import Cuda
 from tilewright.codegen.clike.expressions import Expressions
-from tilewright.expr.contraction import (
-    Axes,
-    Contraction,
-    Follows,
-    NoMatchError,
-    Place,
-    Reduction,
-    place_of,
-)
+from tilewright.expr.contraction.factors import AffineRead, NoMatch, read_of
+from tilewright.expr.contraction.follows import Follows, Reduction
+from tilewright.expr.contraction.groups import Contraction
 from tilewright.expr.dtypes import DTYPES
 from tilewright.expr.nodes import Expr, Read, Tensor, Var, children, reads
+from tilewright.expr.tensors import is_constant
 
 ELEMENTS: Mapping[str, str] = {
     "float16": "cutlass::half_t", "bfloat16": "cutlass::bfloat16_t", "float32": "float"
@@ -53,16 +48,43 @@ class Epilogue:
     finish: Epilogue | None = None
 
     @staticmethod
-    def of(found: Contraction, follows: Follows, name: str) -> Epilogue:
-        """Raises NoMatchError for what a kernel cannot store or read."""
+    def of(found: Contraction[AffineRead], follows: Follows, name: str) -> Epilogue:
+        """What is not `unwritable`."""
         return _Writer(found, follows, name).epilogue()
+
+
+def unwritable(
+    follows: Follows, found: Contraction[AffineRead], packed: Sequence[AffineRead]
+) -> str:
+    """Why no kernel of a contraction can do what follows it, with these factors packed where they
+    are constants; "" where one can.
+    """
+    given = [r.tensor for r in follows.given]
+    constants = [t.name for t in (*(f.tensor for f in packed), *given) if is_constant(t)]
+    twice = [name for name in dict.fromkeys(constants) if constants.count(name) > 1]
+    if twice:
+        return f"{', '.join(twice)} is read for two purposes"
+    for factor in packed:
+        if is_constant(factor.tensor) and not factor.is_whole:
+            return f"{factor.tensor.name}, which is packed, is read in part"
+    for read in (*follows.given, follows.output):
+        if read.tensor.dtype.name not in ELEMENTS:
+            return f"{read.tensor.name} is {read.tensor.dtype}, which no functor stores"
+        place = read_of(read, found.extents)
+        if isinstance(place, NoMatch):
+            return place.reason
+    if follows.reduction is None:
+        return ""
+    dtype, op = follows.reduction.stage.dtype, follows.reduction.op
+    is_exact = dtype == PARTIAL or (dtype.is_float and op not in ("sum", "prod"))
+    return "" if is_exact else f"{follows.reduction.stage.name} is reduced in {dtype}"
 
 
 @dataclass(slots=True)
 class _Writer:
     """Writes one functor; `values` are what it takes, in the order of their numbers."""
 
-    found: Contraction
+    found: Contraction[AffineRead]
     follows: Follows
     name: str
     values: list[int] = field(default_factory=list)
@@ -73,21 +95,17 @@ class _Writer:
         follows, found, reduction = self.follows, self.found, self.follows.reduction
         read = [r for r in reads(follows.value) if r.tensor.name != found.stage.name]
         given = tuple(dict.fromkeys(r.tensor for r in read))
-        output = follows.output.tensor
-        for tensor in (*given, output):
-            if tensor.dtype.name not in ELEMENTS:
-                raise NoMatchError(f"{tensor.name} is {tensor.dtype}, which no functor stores")
         texts: dict[Read, str] = {r: "sums[i]" for r in reads(follows.value) if r not in read}
         for i, one in enumerate(dict.fromkeys(read)):
             pointer = f"p{given.index(one.tensor)}"
-            texts[one] = self._loaded(f"r{i}", pointer, place_of(one, found))
-        used = _variables(follows.value)
+            texts[one] = self._loaded(f"r{i}", pointer, self._placed(one))
+        used = variables(follows.value)
         names = {axis: self._axis(axis) for axis in found.spatial if axis in used}
         printer = _Printer(Cuda(), {}, names, {}, {}, texts=texts)
         value = printer.text(follows.value)
         if reduction is None:
-            element, finish = _element(output), None
-            self._store(output, value)
+            element, finish = _element(follows.output.tensor), None
+            self._store(element, value)
             members = ["static bool const reduces = false;"]
         else:
             element, finish = ELEMENTS[PARTIAL.name], _finish(found, follows, reduction, self.name)
@@ -135,7 +153,12 @@ class _Writer:
         self.values.append(value)
         return f"v[{len(self.values) - 1}]"
 
-    def _place(self, place: Place) -> tuple[str, int | None]:
+    def _placed(self, read: Read) -> AffineRead:
+        found = read_of(read, self.found.extents)
+        assert isinstance(found, AffineRead)
+        return found
+
+    def _place(self, place: AffineRead) -> tuple[str, int | None]:
         """The element at the first of the columns, and how far the next column's is; None where
         that is not the same for all.
         """
@@ -143,9 +166,9 @@ class _Writer:
         terms = [self._number(place.offset)] if place.offset else []
         step: int | None = 0
         for name, axes in ((BATCH, found.batch), (ROW, found.rows), (COLUMN, found.columns)):
-            if not any(place.strides.get(a) for a in axes):
+            if not any(map(place.stride, axes)):
                 continue
-            stride = group_stride(place.strides, axes, found.extents)
+            stride = place.step(axes)
             if stride is not None:
                 terms.append(f"int64_t({name}) * {self._number(stride)}")
                 step = stride if name == COLUMN else step
@@ -153,8 +176,8 @@ class _Writer:
             if name == COLUMN:
                 return "", None
             for axis in axes:
-                if place.strides.get(axis):
-                    k = self._number(place.strides[axis])
+                if place.stride(axis):
+                    k = self._number(place.stride(axis))
                     terms.append(f"int64_t({self._axis(axis)}) * {k}")
         return " + ".join(terms) or "0", step
 
@@ -175,7 +198,7 @@ class _Writer:
             self.decoded[axis] = f"({text})"
         return self.decoded[axis]
 
-    def _at(self, place: Place) -> str:
+    def _at(self, place: AffineRead) -> str:
         """The flat index of the element in column `column + i`, whatever its form."""
         terms = [self._number(place.offset)] if place.offset else []
         for axis, stride in place.strides.items():
@@ -183,13 +206,13 @@ class _Writer:
                 terms.append(f"int64_t({self._axis(axis)}) * {self._number(stride)}")
         return " + ".join(terms) or "0"
 
-    def _wide(self, place: Place, step: int | None) -> bool:
+    def _wide(self, place: AffineRead, step: int | None) -> bool:
         """Whether COUNT columns are side by side, all there, and begin at a multiple of COUNT."""
         others = [k for a, k in place.strides.items() if a not in self.found.columns]
         columns = self.found.size(self.found.columns)
         return step == 1 and all(n % COUNT == 0 for n in (place.offset, columns, *others))
 
-    def _loaded(self, name: str, pointer: str, place: Place) -> str:
+    def _loaded(self, name: str, pointer: str, place: AffineRead) -> str:
         """The text of one element of a tensor that is read; what is loaded before goes ahead."""
         start, step = self._place(place)
         if step is None:
@@ -204,15 +227,15 @@ class _Writer:
         along = "i" if step == 1 else f"int64_t(i) * {self._number(step)}"
         return f"tw::widened({name}[{along}])"
 
-    def _store(self, output: Tensor, value: str) -> None:
-        kind = _element(output)
-        start, step = self._place(self.follows.output)
-        if self._wide(self.follows.output, step):
+    def _store(self, kind: str, value: str) -> None:
+        output = self._placed(self.follows.output)
+        start, step = self._place(output)
+        if self._wide(output, step):
             self.lines += [f"tw::Vector<{kind}, N> found;", *LOOP]
             self.lines += [f"    found[i] = {kind}({value});", "}"]
             self.lines.append(f"tw::store<N>(out + ({start}), found);")
             return
-        at = self._at(self.follows.output)
+        at = self._at(output)
         if step is not None:
             at = f"({start}) + " + ("i" if step == 1 else f"int64_t(i) * {self._number(step)}")
         columns = self._number(self.found.size(self.found.columns))
@@ -234,41 +257,26 @@ class _Printer(Expressions):
         return self.texts[read]
 
 
-def _finish(found: Contraction, follows: Follows, reduction: Reduction, name: str) -> Epilogue:
+def _finish(
+    found: Contraction[AffineRead], follows: Follows, reduction: Reduction, name: str
+) -> Epilogue:
     """What makes elements of the output of what the reduction gives: a product of one column."""
-    if not reduction.stage.dtype.is_float or (
-        reduction.op in ("sum", "prod") and reduction.stage.dtype != PARTIAL
-    ):
-        raise NoMatchError(f"{reduction.stage.name} is reduced in {reduction.stage.dtype}")
     of_rows = replace(found, stage=reduction.stage, columns=())
     return Epilogue.of(of_rows, Follows(reduction.value, follows.output), f"{name}_finish")
-
-
-def group_stride(strides: Mapping[str, int], axes: Axes, extents: Mapping[str, int]) -> int | None:
-    """Elements from one value of a group of axes, counted through, to the next; None where that is
-    not the same for all.
-    """
-    step = strides.get(axes[-1], 0) if axes else 0
-    reach = step
-    for axis in reversed(axes):
-        if strides.get(axis, 0) != reach:
-            return None
-        reach *= extents[axis]
-    return step
 
 
 def _element(tensor: Tensor) -> str:
     return ELEMENTS[tensor.dtype.name]
 
 
-def _variables(e: Expr) -> set[str]:
+def variables(e: Expr) -> set[str]:
     """The axes whose values an expression computes with; those in indices do not count."""
     match e:
         case Read():
             return set()
         case Var(name):
             return {name}
-    return set().union(*map(_variables, children(e)))
+    return set().union(*map(variables, children(e)))
 
 
 def scalar_function(

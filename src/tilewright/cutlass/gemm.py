@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 from tilewright.cutlass.architectures import Architecture, Shape
-from tilewright.cutlass.epilogue import COUNT, ELEMENTS
+from tilewright.cutlass.epilogue import COUNT, ELEMENTS, unwritable
 from tilewright.cutlass.guidelines import gemm_tiles
-from tilewright.cutlass.matrices import Packed, View, view
+from tilewright.cutlass.matrices import Matrix, Packed, matrix_of
 from tilewright.cutlass.parameters import (
     EPILOGUE_WARP_COLUMNS,
     Condition,
@@ -21,19 +21,18 @@ from tilewright.cutlass.parameters import (
     stage_bytes,
     tile_conditions,
 )
-from tilewright.cutlass.template import Match, Operand, shape_text, swizzled_grid
-from tilewright.expr.contraction import (
+from tilewright.cutlass.template import Match, Pointer, shape_text, swizzled_grid
+from tilewright.expr.contraction.factors import AffineRead, NoMatch, read_of
+from tilewright.expr.contraction.follows import Follows, what_follows
+from tilewright.expr.contraction.groups import (
     Axes,
     Contraction,
-    Factor,
-    Follows,
-    NoMatchError,
-    contraction_of,
-    packed_once,
+    alike,
+    contraction_in_memory,
     sums,
-    what_follows,
 )
 from tilewright.expr.dag import ComputeDAG
+from tilewright.expr.nodes import Tensor
 from tilewright.expr.tensors import is_constant
 
 MOST_BATCH = 65535  # blocks in a grid's third dimension
@@ -45,29 +44,57 @@ LEAST_ROWS = 32
 class TiledMatch(Match):
     """What a product and a convolution have in common: one contraction, in tiles of one shape."""
 
-    def alignment(self, p: Parameters, natural: int, what: str) -> Condition:
-        """The condition that accesses suit `what` is read: at most `natural` elements as it lies,
-        the widest where it is padded.
-        """
-        return Condition(
-            "alignment",
-            (p.align <= self.full)
-            & (((p.pad == 1) & (p.align == self.full)) | ((p.pad == 0) & (p.align <= natural))),
-            f"accesses of {p.align} elements suit {what} (padded: {self.full})",
-        )
+    @property
+    def extents(self) -> Shape:
+        """M, N, K of one product."""
+        c = self.last
+        return c.size(c.rows), c.size(c.columns), c.size(c.depth)
 
-    def aligned(
-        self, tiles: Sequence[Parameters], natural: int, is_paddable: bool
-    ) -> list[Parameters]:
+    @property
+    def batch(self) -> int:
+        return self.last.size(self.last.batch)
+
+    @abstractmethod
+    def natural(self) -> int:
+        """Elements of an access that suits the factors where they are not padded; 0 where one of
+        them has no such place.
+        """
+
+    def conditions(self, p: Parameters) -> list[Condition]:
+        where, natural = self.architecture, self.natural()
+        used = self.dynamic_bytes(p) + self.static_bytes
+        return [
+            *tile_conditions(p, where, self.dtype),
+            shared_condition(used, where.shared_bytes, where.name),
+            Condition(
+                "alignment",
+                (p.align <= self.full)
+                & (((p.pad == 1) & (p.align == self.full)) | ((p.pad == 0) & (p.align <= natural))),
+                f"accesses of {p.align} elements suit the factors, which allow {natural} as they "
+                f"lie (padded: {self.full})",
+            ),
+            Condition("padding", (p.pad == 0) | self.paddable, "what is padded is one dimension"),
+            Condition("swizzle", (p.swizzle >= 1) & (p.swizzle <= 8), f"1 to 8, not {p.swizzle}"),
+            *epilogue_conditions(p.block_n, p.warp_n),
+        ]
+
+    def candidates(self) -> list[Parameters]:
         """Tiles with the accesses that they allow: as things lie, and padded where that is wider.
         Of either kind the best first, in turns.
         """
+        tiles = gemm_tiles(self.architecture, self.dtype, *self.extents[:2], self.batch)
+        natural = self.natural()
         found = [replace(p, align=natural) for p in tiles if natural]
-        if natural < self.full and is_paddable:
+        if natural < self.full and self.paddable:
             padded = [replace(p, align=self.full, pad=1) for p in tiles]
             pairs = zip(padded, found, strict=False) if found else ((p,) for p in padded)
             found = [p for pair in pairs for p in pair]
         return found
+
+    def grid(self, p: Parameters) -> Shape:
+        m, n, _ = self.extents
+        tiles = -(-m // int(p.block_m)), -(-n // int(p.block_n))
+        return swizzled_grid(*tiles, self.batch, int(p.swizzle))
 
     def dynamic_bytes(self, p: Parameters) -> Number:
         loop = stage_bytes(p.block_m, p.block_n, p, self.dtype)
@@ -85,10 +112,6 @@ class TiledMatch(Match):
             p.swizzle,
             "cutlass::arch::OpMultiplyAdd",
         ]
-
-
-def swizzle_condition(p: Parameters) -> Condition:
-    return Condition("swizzle", (p.swizzle >= 1) & (p.swizzle <= 8), f"1 to 8, not {p.swizzle}")
 
 
 def epilogue_conditions(block_n: Number, warp_n: Number) -> list[Condition]:
@@ -114,43 +137,25 @@ class GemmMatch(TiledMatch):
     header: ClassVar[str] = "tw_gemm.h"
     sizes: ClassVar[str] = "tw::GemmSizes"
 
-    @property
-    def extents(self) -> Shape:
-        """M, N, K of one product."""
-        c = self.last
-        return c.size(c.rows), c.size(c.columns), c.size(c.depth)
-
-    def _side(self, left: bool) -> tuple[Factor, Axes]:
+    def _side(self, left: bool) -> tuple[AffineRead, Axes]:
         c = self.last
         return (c.left, c.rows) if left else (c.right, c.columns)
 
-    def lies(self, left: bool) -> View | None:
+    def lies(self, left: bool) -> Matrix | None:
         """A factor as it lies. A constant does not: it is packed when the function is loaded."""
         factor, free = self._side(left)
         if is_constant(factor.tensor):
             return None
-        c = self.last
-        return view(factor, c.batch, free, c.depth, c.extents)
+        return matrix_of(factor, self.last.batch, free, self.last.depth)
 
     def natural(self) -> int:
-        """Elements of an access that suits both factors where they are not padded; 0 where one of
-        them has no such place.
-        """
         k = self.extents[2]
-        found = min(self.full, k & -k)
-        for left in (True, False):
-            factor, _ = self._side(left)
-            if is_constant(factor.tensor):
-                continue
-            lies = self.lies(left)
-            if lies is None:
-                return 0
-            found = min(found, lies.align)
-        return found
+        given = [left for left in (True, False) if not is_constant(self._side(left)[0].tensor)]
+        found = map(self.lies, given)
+        return min(self.full, k & -k, *(0 if lies is None else lies.align for lies in found))
 
     @property
     def paddable(self) -> bool:
-        """Whether K can be filled up: its padding is at the end of one dimension."""
         return len(self.last.depth) <= 1 or self.extents[2] % self.full == 0
 
     @property
@@ -160,71 +165,38 @@ class GemmMatch(TiledMatch):
         return lies is None or lies.k_contiguous
 
     def conditions(self, p: Parameters) -> list[Condition]:
-        where = self.architecture
-        natural = self.natural()
         return [
-            *tile_conditions(p, where, self.dtype),
-            shared_condition(self.dynamic_bytes(p), where.shared_bytes, where.name),
-            self.alignment(
-                p, natural, f"K = {self.extents[2]} and how the factors lie, which allows {natural}"
-            ),
-            Condition(
-                "padding", (p.pad == 0) | self.paddable, "K to be padded is the extent of one axis"
-            ),
-            swizzle_condition(p),
+            *super().conditions(p),
             Condition(
                 "rows of a warp",
                 (p.warp_m >= LEAST_ROWS) | self._has_contiguous_depth,
                 f"a warp has at least {LEAST_ROWS} rows where these are contiguous, not {p.warp_m}",
             ),
             Condition(
-                "batch",
-                self.last.size(self.last.batch) <= MOST_BATCH,
-                f"a batch has at most {MOST_BATCH} products",
+                "batch", self.batch <= MOST_BATCH, f"a batch has at most {MOST_BATCH} products"
             ),
-            *epilogue_conditions(p.block_n, p.warp_n),
         ]
 
-    def candidates(self) -> list[Parameters]:
-        batch = self.last.size(self.last.batch)
-        tiles = gemm_tiles(self.architecture, self.dtype, *self.extents[:2], batch)
-        return self.aligned(tiles, self.natural(), self.paddable)
-
-    def _depth(self, p: Parameters) -> int:
-        """K, padded where it is."""
-        k = self.extents[2]
-        return -(-k // self.full) * self.full if p.pad else k
-
-    def _operand(self, left: bool, p: Parameters) -> tuple[Operand, View]:
+    def _operand(self, left: bool, p: Parameters) -> tuple[Pointer, Matrix]:
         """What the kernel reads, and how that lies."""
         c = self.last
         factor, free = self._side(left)
-        lies = self.lies(left)
+        lies, k = self.lies(left), self.filled(self.extents[2], p)
         suits = lies is not None and lies.align == self.full
-        if lies is not None and (not p.pad or (suits and self._depth(p) == self.extents[2])):
-            return Operand(factor), lies
-        k = self._depth(p)
-        axes = (*c.batch, *free, *c.depth)
-        dimensions = [d for d in (factor.dimension(a) for a in axes) if d is not None]
-        last = factor.dimension(c.depth[-1]) if c.depth else None
-        padded = {last: k} if last is not None and len(c.depth) == 1 else {}
-        packed = Packed.of(factor, dimensions, padded)
-        rows = c.size(free)
-        moves = any(factor.stride(a) for a in c.batch)
-        return Operand(factor, packed), View(True, k, rows * k if moves else 0, p.align)  # type: ignore[arg-type]
+        if lies is not None and (not p.pad or (suits and k == self.extents[2])):
+            return Pointer(factor), lies
+        filled = {c.depth[-1]: k} if len(c.depth) == 1 else {}
+        packed = Packed.of(factor, (*c.batch, *free, *c.depth), filled)
+        step = c.size(free) * k if c.batch else 0
+        return Pointer(factor, packed), Matrix(True, k, step, int(p.align))
 
-    def operands(self, p: Parameters) -> list[Operand]:
+    def operands(self, p: Parameters) -> list[Pointer]:
         return [self._operand(left, p)[0] for left in (True, False)]
 
     def problem(self, p: Parameters) -> tuple[int, ...]:
-        m, n, _ = self.extents
+        m, n, k = self.extents
         a, b = (self._operand(left, p)[1] for left in (True, False))
-        return m, n, self._depth(p), a.ld, b.ld, a.step, b.step
-
-    def grid(self, p: Parameters) -> Shape:
-        m, n, _ = self.extents
-        tiles = -(-m // int(p.block_m)), -(-n // int(p.block_n))
-        return swizzled_grid(*tiles, self.last.size(self.last.batch), int(p.swizzle))
+        return m, n, self.filled(k, p), a.ld, b.ld, a.step, b.step
 
     def body(self, p: Parameters, name: str) -> str:
         a, b = (self._operand(left, p)[1] for left in (True, False))
@@ -245,46 +217,55 @@ class Gemm:
 
     name = GemmMatch.template
 
-    def match(self, dag: ComputeDAG, architecture: Architecture) -> GemmMatch:
-        """Raises NoMatchError, which says why."""
+    def match(self, dag: ComputeDAG, architecture: Architecture) -> GemmMatch | NoMatch:
+        """What it computes of a DAG, or why nothing."""
         found = only_contraction(dag, architecture)
+        if isinstance(found, NoMatch):
+            return found
         if not (found[0].left.is_plain and found[0].right.is_plain):
-            raise NoMatchError("a factor is read in windows")
+            return NoMatch("a factor is read in windows")
         return GemmMatch(dag, architecture, *found)
 
 
-def only_contraction(dag: ComputeDAG, architecture: Architecture) -> tuple[Contraction, Follows]:
+Found: TypeAlias = "tuple[Contraction[AffineRead], Follows]"
+
+
+def only_contraction(dag: ComputeDAG, architecture: Architecture) -> Found | NoMatch:
     """The one contraction of a DAG and what follows it, with the factors in the order in which the
-    columns are side by side in the output, or are those that a reduction is over. Raises
-    NoMatchError.
+    columns are side by side in the output, or are those that a reduction is over.
     """
     stages = sums(dag)
     if len(stages) not in (1, 2):
-        raise NoMatchError(f"there are {len(stages)} sums, not one, or two of which one is of rows")
-    supported(contraction_of(dag, stages[0]), architecture)
-    ordered: list[tuple[Contraction, Follows]] = []
-    refused: list[NoMatchError] = []
-    for swapped in (False, True):
-        try:
-            ordered.append(_ordered(dag, contraction_of(dag, stages[0], swapped)))
-        except NoMatchError as error:
-            refused.append(error)
+        return NoMatch(f"there are {len(stages)} sums, not one, or two of which one is of rows")
+    found = multiplied(dag, stages[0], architecture)
+    if isinstance(found, NoMatch):
+        return found
+    either = [_ordered(dag, c) for c in (found, found.swapped)]
+    ordered = [ways for ways in either if not isinstance(ways, NoMatch)]
     if not ordered:
-        raise refused[0]
-    ordered.sort(key=lambda pair: not _last_is_contiguous(*pair))
-    found, follows = ordered[0]
-    packed_once((found.left, found.right), follows)
-    return found, follows
+        return next(ways for ways in either if isinstance(ways, NoMatch))
+    chosen, follows, _ = max(ordered, key=lambda ways: ways[2])
+    reason = unwritable(follows, chosen, (chosen.left, chosen.right))
+    return NoMatch(reason) if reason else (chosen, follows)
 
 
-def _ordered(dag: ComputeDAG, found: Contraction) -> tuple[Contraction, Follows]:
+def _ordered(
+    dag: ComputeDAG, found: Contraction[AffineRead]
+) -> tuple[Contraction[AffineRead], Follows, bool] | NoMatch:
     """A contraction with the axes of each group as they lie, the outermost first: rows and depth in
     the left factor, batch and columns in the output (columns that are reduced: in the right one).
+    What follows it, and whether columns are side by side in the output.
     """
     follows = what_follows(dag, found)
+    if isinstance(follows, NoMatch):
+        return follows
+    output = read_of(follows.output, found.extents)
+    if isinstance(output, NoMatch):
+        return output
+    along = {**found.right.strides, **output.strides}
 
     def outside(axis: str) -> int:
-        return -follows.output.strides.get(axis, found.right.stride(axis))
+        return -along.get(axis, 0)
 
     def inside(axis: str) -> int:
         return -found.left.stride(axis)
@@ -296,16 +277,18 @@ def _ordered(dag: ComputeDAG, found: Contraction) -> tuple[Contraction, Follows]
         columns=tuple(sorted(found.columns, key=outside)),
         depth=tuple(sorted(found.depth, key=inside)),
     )
-    return ordered, follows
+    return ordered, follows, any(output.stride(a) == 1 for a in found.columns)
 
 
-def _last_is_contiguous(found: Contraction, follows: Follows) -> bool:
-    return any(follows.output.strides.get(a) == 1 for a in found.columns)
-
-
-def supported(found: Contraction, architecture: Architecture) -> None:
-    """Raises NoMatchError for a dtype that the architecture's instructions do not multiply."""
-    if found.dtype not in architecture.instructions:
-        raise NoMatchError(f"{architecture.name} multiplies no {found.dtype} by tensor cores")
-    if not found.depth:
-        raise NoMatchError("there is nothing to be summed")
+def multiplied(
+    dag: ComputeDAG, stage: Tensor, architecture: Architecture
+) -> Contraction[AffineRead] | NoMatch:
+    """The contraction that a stage is, of factors that the architecture's instructions multiply."""
+    found = contraction_in_memory(dag, stage)
+    if isinstance(found, NoMatch):
+        return found
+    dtypes = found.left.dtype.name, found.right.dtype.name
+    if dtypes not in alike(architecture.instructions):
+        both = " by ".join(dict.fromkeys(dtypes))
+        return NoMatch(f"{architecture.name} multiplies no {both} by tensor cores")
+    return found if found.depth else NoMatch("there is nothing to be summed")

@@ -18,7 +18,7 @@ from tilewright.cutlass.gemm import Gemm
 from tilewright.cutlass.guidelines import MOST
 from tilewright.cutlass.parameters import Parameters, check
 from tilewright.cutlass.template import Match, Program
-from tilewright.expr.contraction import NoMatchError
+from tilewright.expr.contraction.factors import NoMatch
 from tilewright.expr.dag import ComputeDAG
 from tilewright.ground.errors import ScheduleError
 from tilewright.ground.log import log
@@ -31,8 +31,8 @@ class Template(Protocol):
 
     name: str
 
-    def match(self, dag: ComputeDAG, architecture: Architecture) -> Match:
-        """Raises NoMatchError, which says why there is none."""
+    def match(self, dag: ComputeDAG, architecture: Architecture) -> Match | NoMatch:
+        """What it computes of a DAG, or why nothing."""
         ...
 
 
@@ -70,14 +70,9 @@ def _tried(dag: ComputeDAG, target: Target) -> tuple[list[Match], dict[str, str]
     where = architecture_of(target)
     if where is None:
         return [], {t.name: f"{target} has no tensor cores that templates use" for t in TEMPLATES}
-    matches: list[Match] = []
-    refused: dict[str, str] = {}
-    for template in TEMPLATES:
-        try:
-            matches.append(template.match(dag, where))
-        except NoMatchError as error:
-            refused[template.name] = str(error)
-    return matches, refused
+    found = {t.name: t.match(dag, where) for t in TEMPLATES}
+    matches = [m for m in found.values() if isinstance(m, Match)]
+    return matches, {name: m.reason for name, m in found.items() if isinstance(m, NoMatch)}
 
 
 def refusal(dag: ComputeDAG, target: Target) -> str:
@@ -164,10 +159,9 @@ def native_of(dag: ComputeDAG, gene: Gene, target: Target) -> Native:
     where = architecture_of(target)
     if where is None:
         raise ScheduleError(f"{target} has no tensor cores that {name} uses")
-    try:
-        match = template.match(dag, where)
-    except NoMatchError as error:
-        raise ScheduleError(f"{name} does not compute this: {error}") from error
+    match = template.match(dag, where)
+    if isinstance(match, NoMatch):
+        raise ScheduleError(f"{name} does not compute this: {match.reason}")
     parameters = _parameters(read_decisions(gene.decisions), match)
     check(match.conditions(parameters), str(name))
     return Native(match, parameters)

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from tilewright.cutlass.architectures import Architecture
-from tilewright.cutlass.epilogue import group_stride, scalar_function
-from tilewright.cutlass.gemm import epilogue_conditions, supported
+from tilewright.cutlass.epilogue import scalar_function, unwritable, variables
+from tilewright.cutlass.gemm import epilogue_conditions, multiplied
 from tilewright.cutlass.guidelines import FEW_BLOCKS, pipelines_of
 from tilewright.cutlass.parameters import (
     Condition,
@@ -28,37 +29,14 @@ from tilewright.cutlass.parameters import (
     thread_registers,
     tile_conditions,
 )
-from tilewright.expr.contraction import (
-    Contraction,
-    Factor,
-    Follows,
-    NoMatchError,
-    contraction_of,
-    factor_of,
-    grouped,
-    packed_once,
-    place_of,
-    seen_through,
-    sums,
-    what_follows,
-)
+from tilewright.expr.contraction.factors import AffineRead, Factor, NoMatch, in_memory, read_of
+from tilewright.expr.contraction.follows import Follows, of_elements, what_follows
+from tilewright.expr.contraction.groups import Contraction, contraction_of, sums
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.evaluate import evaluate
-from tilewright.expr.nodes import (
-    Binary,
-    Const,
-    Expr,
-    Read,
-    Reduce,
-    Tensor,
-    Var,
-    children,
-    reads,
-    substitute,
-    transform,
-)
-from tilewright.expr.reference import compute_of, sizes
-from tilewright.expr.tensors import Placeholder
+from tilewright.expr.nodes import Axis, Const, Expr, Read, Var, reads, transform
+from tilewright.expr.reference import compute_of
+from tilewright.expr.tensors import is_constant
 
 LEAST_OTHERS = 32  # registers of a thread beside both accumulators and operands
 MIDDLE_PADDING = 8  # elements that a row of the middle value in shared memory is longer
@@ -66,13 +44,13 @@ MIDDLE_PADDING = 8  # elements that a row of the middle value in shared memory i
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """See the module. `bias` is the tensor that `between` reads for a column, if it reads one."""
+    """See the module. `bias` is what `between` reads for a column, if it reads anything."""
 
-    first: Contraction
-    second: Contraction
+    first: Contraction[AffineRead]
+    second: Contraction[AffineRead]
     follows: Follows
     between: Expr
-    bias: Tensor | None
+    bias: AffineRead | None
 
     @property
     def middle(self) -> int:
@@ -98,136 +76,103 @@ class Pair:
             return bool(np.isfinite(np.asarray(evaluate(zero, {})).astype(np.float64)).all())
 
 
-def pair_of(dag: ComputeDAG, architecture: Architecture) -> Pair:
-    """Raises NoMatchError, which says why there is none."""
+def pair_of(dag: ComputeDAG, architecture: Architecture) -> Pair | NoMatch:
+    """The two contractions of a DAG; why there are none, where it has others."""
     stages = sums(dag)
     if len(stages) != 2:
-        raise NoMatchError(f"there are {len(stages)} sums, not two")
+        return NoMatch(f"there are {len(stages)} sums, not two")
     inner, outer = stages
-    body = compute_of(outer).body
-    assert isinstance(body, Reduce)
-    product = body.body
-    if body.op != "sum" or not isinstance(product, Binary) or product.op != "mul":
-        raise NoMatchError(f"{outer.name} is no sum of products")
-    parts = [seen_through(dag, e) for e in (product.a, product.b)]
-    mine = [any(r.tensor.name == inner.name for r in reads(e)) for e in parts]
-    if sum(mine) != 1:
-        raise NoMatchError(f"{inner.name} is not one of {outer.name}'s two factors")
-    value, other = parts if mine[0] else parts[::-1]
-    first = _sorted(_first(dag, inner))
-    supported(first, architecture)
+    g = contraction_of(dag, outer)
+    if isinstance(g, NoMatch):
+        return g
+    mine = [[r for r in reads(f.value) if r.tensor.name == inner.name] for f in (g.left, g.right)]
+    if all(mine) or not any(mine):
+        return NoMatch(f"{inner.name} is not one of {outer.name}'s two factors")
+    (middle, *_), g = (mine[0], g) if mine[0] else (mine[1], g.swapped)
+    found = multiplied(dag, inner, architecture)
+    if isinstance(found, NoMatch):
+        return found
+    first = _first(found)
     if first.batch:
-        raise NoMatchError("the first contraction is a batch of several")
+        return NoMatch("the first contraction is a batch of several")
     if not first.columns:
-        raise NoMatchError("the first contraction has one column: nothing to be summed is left")
-    middle, bias = _middle(value, outer, first)
-    if not isinstance(other, Read) or not isinstance(other.tensor.source, Placeholder):
-        raise NoMatchError("a factor of the second contraction is computed, not read")
-    compute = compute_of(outer)
-    axes = (*compute.axes, *compute.reduce_axes)
-    extents = dict(zip((a.name for a in axes), sizes(axes), strict=True))
-    left = factor_of(middle, None, extents)
-    right = factor_of(other, None, extents)
-    if not left.is_plain or not right.is_plain:
-        raise NoMatchError("the second contraction reads windows, or every second position")
-    # The middle value is a matrix of the first factors' dtype; the sum itself is wider.
-    left = replace(left, tensor=replace(left.tensor, dtype=right.tensor.dtype))
-    second = grouped(outer, left, right)
-    if second.batch or second.dtype != first.dtype:
-        raise NoMatchError("the two contractions are not of one dtype and batch")
-    second = _same_rows(first, second)
+        return NoMatch("the first contraction has one column: nothing to be summed is left")
+    return _paired(dag, first, g, middle)
+
+
+def _paired(
+    dag: ComputeDAG, first: Contraction[AffineRead], g: Contraction[Factor], middle: Read
+) -> Pair | NoMatch:
+    """The first contraction with the second, `g`, whose left factor reads it at `middle`."""
+    if variables(g.left.value):
+        return NoMatch("what is between the two contractions depends on the position: a border")
+    left, right = read_of(middle, g.extents), in_memory(g.right.value, g.extents)
+    if isinstance(right, NoMatch):
+        return right
+    if isinstance(left, NoMatch) or not (left.is_plain and right.is_plain):
+        return NoMatch("the second contraction reads windows, or every second position")
+    if g.batch or right.dtype != first.right.dtype:
+        return NoMatch("the two contractions are not of one dtype and batch")
+    between = of_elements(dag, g.left.value, first.stage, _moving(g))
+    if isinstance(between, NoMatch):
+        return between
+    value, names = between
+    bias = _bias(value, first)
+    if isinstance(bias, NoMatch):
+        return bias
+    order = {e.name: axis for axis, e in names.items() if isinstance(e, Var)}
+    rows, depth = (tuple(order.get(a, "") for a in axes) for axes in (first.rows, first.columns))
+    if set(rows) != set(g.rows) or set(depth) != set(g.depth):
+        return NoMatch("the second contraction does not have the first one's rows as its own")
+    second = Contraction(g.stage, left, right, (), rows, _as_stored(g), depth, g.extents)
     follows = what_follows(dag, second)
-    given = [] if bias is None else [Factor(bias, (), False)]
-    packed_once((first.left, first.right, second.right, *given), follows)
-    return Pair(first, second, follows, value, bias)
+    if isinstance(follows, NoMatch):
+        return follows
+    packed = [first.left, first.right, right, *([] if bias is None else [bias])]
+    reason = unwritable(follows, second, packed)
+    return NoMatch(reason) if reason else Pair(first, second, follows, value, bias)
 
 
-def _first(dag: ComputeDAG, inner: Tensor) -> Contraction:
-    """The first contraction, with the factor that is read in windows, or else the one that has the
-    rows of more elements, on the left.
+def _moving(g: Contraction[Any]) -> list[Axis]:
+    """The axes that may move the left factor."""
+    compute = compute_of(g.stage)
+    return [a for a in (*compute.axes, *compute.reduce_axes) if a.name not in g.columns]
+
+
+def _first(found: Contraction[AffineRead]) -> Contraction[AffineRead]:
+    """The first contraction, with the factor that is read in windows, or else the one that is no
+    constant, on the left; axes of every group in the order of that one's memory, columns of the
+    stage's.
     """
-    both = [contraction_of(dag, inner, swapped) for swapped in (False, True)]
-    both.sort(key=lambda c: (c.left.is_plain, not _is_weights(c)))
-    return both[0]
+    both = (found, found.swapped)
+    c = min(both, key=lambda c: (c.left.is_plain, not is_constant(c.right.tensor)))
+    rows, depth = (tuple(sorted(a, key=lambda a: -c.left.stride(a))) for a in (c.rows, c.depth))
+    return replace(c, rows=rows, columns=_as_stored(c), depth=depth)
 
 
-def _is_weights(c: Contraction) -> bool:
-    source = c.right.tensor.source
-    return isinstance(source, Placeholder) and source.constant
+def _as_stored(c: Contraction[Any]) -> tuple[str, ...]:
+    """Columns in the order of the stage's axes."""
+    return tuple(a.name for a in compute_of(c.stage).axes if a.name in c.columns)
 
 
-def _sorted(c: Contraction) -> Contraction:
-    """Axes of every group in the order of the left factor's memory; columns of the stage's."""
-    order = {a.name: i for i, a in enumerate(compute_of(c.stage).axes)}
-    return replace(
-        c,
-        rows=tuple(sorted(c.rows, key=lambda a: -c.left.stride(a))),
-        columns=tuple(sorted(c.columns, key=order.__getitem__)),
-        depth=tuple(sorted(c.depth, key=lambda a: -c.left.stride(a))),
-    )
-
-
-def _middle(value: Expr, outer: Tensor, first: Contraction) -> tuple[Read, Tensor | None]:
-    """The read of the first contraction in the second's factor, and the bias's tensor."""
-    read_at = [r for r in reads(value) if r.tensor.name == first.stage.name]
-    if len(set(read_at)) != 1:
-        raise NoMatchError(f"{outer.name} reads {first.stage.name} at several places")
-    others = {r for r in reads(value) if r not in read_at}
+def _bias(value: Expr, first: Contraction[AffineRead]) -> AffineRead | NoMatch | None:
+    """The bias of columns that is read besides an element of the first contraction, if any is."""
+    others = {r for r in reads(value) if r.tensor.name != first.stage.name}
     if len(others) > 1:
-        raise NoMatchError("more than one tensor is read between the two contractions")
-    if any(isinstance(v, Var) for v in _values(value)):
-        raise NoMatchError("what is between the two contractions depends on the position: a border")
+        return NoMatch("more than one tensor is read between the two contractions")
     for read in others:
-        if not isinstance(read.tensor.source, Placeholder):
-            raise NoMatchError(f"{read.tensor.name} between the two contractions is computed")
-        if read.tensor.dtype != first.left.tensor.dtype:
-            raise NoMatchError(f"{read.tensor.name} between is {read.tensor.dtype}")
-        renamed = _in_terms_of(first, read, read_at[0])
-        place = place_of(renamed, first)
-        along = group_stride(place.strides, first.columns, first.extents)
-        if any(place.strides.get(a) for a in first.rows) or along != 1 or place.offset:
-            raise NoMatchError(f"{read.tensor.name} between is no bias of columns")
-    return read_at[0], next((r.tensor for r in others), None)
-
-
-def _in_terms_of(first: Contraction, read: Read, middle: Read) -> Read:
-    """A read of the second contraction in the first one's axes: its columns are what the second one
-    sums over.
-    """
-    named: dict[str, Expr] = {
-        index.name: axis.var
-        for axis, index in zip(compute_of(first.stage).axes, middle.indices, strict=True)
-        if isinstance(index, Var)
-    }
-    return Read(read.tensor, tuple(substitute(i, named) for i in read.indices))
-
-
-def _values(e: Expr) -> list[Expr]:
-    """Nodes outside of reads."""
-    if isinstance(e, Read):
-        return []
-    return [e, *(x for c in children(e) for x in _values(c))]
-
-
-def _same_rows(first: Contraction, second: Contraction) -> Contraction:
-    """The second contraction with groups in the first one's order. Raises NoMatchError where rows
-    are not the same, or it does not sum over all of the first one's columns.
-    """
-    inner = compute_of(first.stage).axes
-    axes = {
-        a.name: i.axis
-        for a, i in zip(inner, second.left.indices, strict=True)
-        if first.extents[a.name] > 1
-    }
-    rows = tuple(str(axes.get(a)) for a in first.rows)
-    depth = tuple(str(axes.get(a)) for a in first.columns)
-    if set(rows) != set(second.rows) or set(depth) != set(second.depth):
-        raise NoMatchError("the second contraction does not have the first one's rows as its own")
-    if any(first.extents[a] != second.extents[str(x)] for a, x in axes.items()):
-        raise NoMatchError("the second contraction reads a part of the first one's result")
-    order = {a.name: i for i, a in enumerate(compute_of(second.stage).axes)}
-    columns = tuple(sorted(second.columns, key=order.__getitem__))
-    return replace(second, rows=rows, depth=depth, columns=columns)
+        found = read_of(read, first.extents)
+        if read.tensor.dtype != first.left.dtype:
+            return NoMatch(f"{read.tensor.name} between is {read.tensor.dtype}")
+        if (
+            isinstance(found, NoMatch)
+            or any(map(found.stride, first.rows))
+            or found.offset
+            or (found.step(first.columns) != 1)
+        ):
+            return NoMatch(f"{read.tensor.name} between is no bias of columns")
+        return found
+    return None
 
 
 def pair_conditions(

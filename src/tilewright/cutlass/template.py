@@ -1,6 +1,6 @@
 """What a template is, and how an instance of one becomes a program.
 
-    match = GEMM.match(dag, architecture)         raises NoMatchError, which says why
+    match = GEMM.match(dag, architecture)         or why there is none
     match.short_list()                            parameters worth trying, all of them valid
     match.program(parameters, "k")                CUDA C++ and its calls
 
@@ -32,7 +32,9 @@ from tilewright.cutlass.parameters import (
     element_bytes,
     valid,
 )
-from tilewright.expr.contraction import Contraction, Factor, Follows
+from tilewright.expr.contraction.factors import AffineRead
+from tilewright.expr.contraction.follows import Follows
+from tilewright.expr.contraction.groups import Contraction
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.tensors import is_constant
 from tilewright.ground.errors import ScheduleError
@@ -68,10 +70,10 @@ class Program:
 
 
 @dataclass(frozen=True, slots=True)
-class Operand:
+class Pointer:
     """A pointer that a body takes: to a placeholder as it lies, or packed."""
 
-    factor: Factor
+    factor: AffineRead
     packed: Packed | None = None
 
     @property
@@ -89,20 +91,32 @@ class Match(ABC):
     sizes: ClassVar[str]
     needed: ClassVar[tuple[str, ...]] = FIELDS[: FIELDS.index("pad")]
     """Parameters that are never 0."""
+    static_bytes: ClassVar[int] = 0
+    """Shared memory besides what a launch asks for."""
 
     dag: ComputeDAG
     architecture: Architecture
-    last: Contraction
+    last: Contraction[AffineRead]
     follows: Follows
 
     @property
     def dtype(self) -> str:
-        return self.last.dtype
+        """Of all factors."""
+        return self.last.right.dtype.name
 
     @property
     def full(self) -> int:
         """Elements of the widest access."""
         return ACCESS_BYTES // element_bytes(self.dtype)
+
+    def filled(self, extent: int, p: Parameters) -> int:
+        """An extent with its padding."""
+        return -(-extent // self.full) * self.full if p.pad else extent
+
+    @property
+    @abstractmethod
+    def paddable(self) -> bool:
+        """Whether what accesses run along can be filled up: it is one dimension."""
 
     @abstractmethod
     def conditions(self, p: Parameters) -> list[Condition]:
@@ -121,7 +135,7 @@ class Match(ABC):
         """The C++ type of the kernel's body."""
 
     @abstractmethod
-    def operands(self, p: Parameters) -> list[Operand]:
+    def operands(self, p: Parameters) -> list[Pointer]:
         """What the body's `run` takes before the sizes."""
 
     @abstractmethod
@@ -198,7 +212,7 @@ class Match(ABC):
         return -(-c.size(c.columns) // int(p.block_n)), c.size(c.batch) * c.size(c.rows)
 
     def _text(
-        self, p: Parameters, name: str, epilogue: Epilogue, operands: Sequence[Operand]
+        self, p: Parameters, name: str, epilogue: Epilogue, operands: Sequence[Pointer]
     ) -> str:
         """The source of all kernels."""
         before, helpers = self.before(name)
@@ -267,7 +281,7 @@ def _finish_kernel(name: str, finish: Epilogue) -> str:
     )
 
 
-def _pack_call(operand: Operand, kernel: str, scratch: int) -> KernelCall:
+def _pack_call(operand: Pointer, kernel: str, scratch: int) -> KernelCall:
     """The launch that packs an input to an offset of scratch memory."""
     packed = operand.packed
     assert packed is not None

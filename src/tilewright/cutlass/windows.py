@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from tilewright.cutlass.matrices import Packed
 from tilewright.expr.access import AffineIndex
-from tilewright.expr.contraction import Contraction, Factor, NoMatchError
+from tilewright.expr.contraction.factors import AffineRead, NoMatch
+from tilewright.expr.contraction.groups import Contraction
 from tilewright.expr.reference import static_shape
 
 
@@ -40,66 +41,55 @@ class Image:
     channels: int | None
 
 
-def image_of(found: Contraction) -> Image:
-    """How a contraction's left factor is read. Raises NoMatchError for what is no image with two
-    directions.
-    """
+def image_of(found: Contraction[AffineRead]) -> Image | NoMatch:
+    """How a contraction's left factor is read; why not, where it is no image of two directions."""
     factor = found.left
     name = factor.tensor.name
     if found.batch:
-        raise NoMatchError(f"{name} is convolved by its channels' own weights")
+        return NoMatch(f"{name} is convolved by its channels' own weights")
     slides: list[Slide] = []
     channels: int | None = None
     for d, index in enumerate(factor.indices):
-        if index.axis in found.depth and not slides_on(found, index):
+        if index.axis in found.depth:
             if channels is not None:
-                raise NoMatchError(f"{name} has several dimensions of channels")
+                return NoMatch(f"{name} has several dimensions of channels")
             channels = d
         elif index.coefficients or index.offset:
-            slides.append(_slide(d, index, found, name))
+            slide = _slide(d, index, found)
+            if slide is None:
+                return NoMatch(f"{name} is read at other than a window's elements in dimension {d}")
+            slides.append(slide)
+        elif static_shape(factor.tensor)[d] > 1:
+            return NoMatch(f"{name} has more dimensions than an image's")
     images = None
     if len(slides) == 3:
         first = slides.pop(0)
         if (first.stride, first.inner, first.pad) != (1, None, 0):
-            raise NoMatchError(f"{name} is read in windows of three directions")
+            return NoMatch(f"{name} is read in windows of three directions")
         images = first.dimension
     if len(slides) != 2:
-        raise NoMatchError(f"{name} is read in windows of {len(slides)} directions, not two")
+        return NoMatch(f"{name} is read in windows of {len(slides)} directions, not two")
     return Image(images, slides[0], slides[1], channels)
 
 
-def slides_on(found: Contraction, index: AffineIndex) -> bool:
-    """Whether an index also moves with an axis of the output."""
-    return any(name in found.rows for name, _ in index.coefficients)
-
-
-def _slide(d: int, index: AffineIndex, found: Contraction, name: str) -> Slide:
+def _slide(d: int, index: AffineIndex, found: Contraction[AffineRead]) -> Slide | None:
+    """The direction of a dimension; None where it is read otherwise, or backwards."""
     outs = [(n, k) for n, k in index.coefficients if n in found.rows]
     inners = [(n, k) for n, k in index.coefficients if n in found.depth]
-    if len(outs) > 1 or len(inners) > 1 or index.offset > 0:
-        raise NoMatchError(f"{name} is read at more than a window's elements in dimension {d}")
     out, stride = outs[0] if outs else (None, 1)
     inner, dilation = inners[0] if inners else (None, 1)
-    if stride < 1 or dilation < 1:
-        raise NoMatchError(f"{name} is read backwards in dimension {d}")
+    if len(outs) > 1 or len(inners) > 1 or index.offset > 0 or min(stride, dilation) < 1:
+        return None
     return Slide(d, out, inner, stride, dilation, -index.offset)
 
 
-def rows_in_order(found: Contraction, image: Image) -> tuple[str, ...]:
-    """The rows' axes as the kernel counts them: images, height, width. Raises NoMatchError where
-    those are not all.
-    """
-    first = None
-    if image.images is not None:
-        first = found.left.indices[image.images].axis
-    named = (first, image.height.out, image.width.out)
-    ordered = tuple(a for a in named if a is not None)
-    if set(ordered) != set(found.rows):
-        raise NoMatchError("rows of the output are other than positions of windows")
-    return ordered
+def rows_of(found: Contraction[AffineRead], image: Image) -> tuple[str, ...]:
+    """The rows' axes as the kernel counts them: images, height, width."""
+    first = None if image.images is None else found.left.indices[image.images].axis
+    return tuple(a for a in (first, image.height.out, image.width.out) if a is not None)
 
 
-def image_extents(factor: Factor, image: Image) -> tuple[int, int, int, int]:
+def image_extents(factor: AffineRead, image: Image) -> tuple[int, int, int, int]:
     """Images, height, width, channels."""
     shape = static_shape(factor.tensor)
 
@@ -114,38 +104,31 @@ def image_extents(factor: Factor, image: Image) -> tuple[int, int, int, int]:
     )
 
 
-def packed_image(factor: Factor, image: Image, channels: int) -> Packed:
+def packed_image(factor: AffineRead, image: Image, channels: int) -> Packed:
     """The image as [n, h, w, `channels`]."""
-    order = [image.images, image.height.dimension, image.width.dimension, image.channels]
-    padded = {} if image.channels is None else {image.channels: channels}
-    return Packed.of(factor, [d for d in order if d is not None], padded)
+    shape, last = static_shape(factor.tensor), _in_order(image)
+    order = (*(d for d in range(len(shape)) if d not in last), *last)
+    padded = (channels if d == image.channels else shape[d] for d in order)
+    return Packed(factor, order, tuple(padded))
 
 
-def is_channels_last(factor: Factor, image: Image) -> bool:
+def is_channels_last(factor: AffineRead, image: Image) -> bool:
     """Whether the image lies as [n, h, w, c] already."""
     shape = static_shape(factor.tensor)
-    order = [image.images, image.height.dimension, image.width.dimension, image.channels]
-    listed = [d for d in order if d is not None and shape[d] > 1]
+    listed = [d for d in _in_order(image) if shape[d] > 1]
     return listed == sorted(listed) and image.channels is not None
 
 
+def _in_order(image: Image) -> list[int]:
+    """Its dimensions as [n, h, w, c]."""
+    order = [image.images, image.height.dimension, image.width.dimension, image.channels]
+    return [d for d in order if d is not None]
+
+
 def packed_weights(
-    found: Contraction, image: Image, channels: int, outputs: Mapping[str, int]
+    found: Contraction[AffineRead], image: Image, channels: int, outputs: Mapping[str, int]
 ) -> Packed:
-    """The weights as [outputs, rows, columns, `channels`]; `outputs` fills up an axis of theirs.
-    Raises NoMatchError for weights that are not read element by element.
-    """
-    right = found.right
-    if not right.is_plain:
-        raise NoMatchError(f"{right.tensor.name} is not read element by element")
-    depth = [image.height.inner, image.width.inner]
-    last = None
-    if image.channels is not None:
-        last = found.left.indices[image.channels].axis
-    axes = [*found.columns, *(a for a in depth if a is not None), *([last] if last else [])]
-    dimensions = [d for d in (right.dimension(a) for a in axes) if d is not None]
-    padded = {d: n for a, n in outputs.items() if (d := right.dimension(a)) is not None}
-    place = right.dimension(last) if last else None
-    if place is not None:
-        padded[place] = channels
-    return Packed.of(right, dimensions, padded)
+    """The weights as [outputs, rows, columns, `channels`]; `outputs` fills up an axis of theirs."""
+    last = None if image.channels is None else found.left.indices[image.channels].axis
+    axes = (*found.columns, image.height.inner, image.width.inner, last)
+    return Packed.of(found.right, axes, {**outputs, **({last: channels} if last else {})})

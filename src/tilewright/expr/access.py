@@ -1,6 +1,6 @@
 """Access analysis: what a stage's expression says of its reads, and the sketch rules' conditions.
 
-    C[i, j] = sum(A[i, k] * B[k, j], k)     A: axes {i, k}, stride of k 1, of i 512, injective
+    C[i, j] = sum(A[i, k] * B[k, j], k)     A: axes {i, k}, injective
                                             has_data_reuse(C): A stays the same along j
 
 Everything is read off the mathematics (paper section 4.1): no operator is named or tagged, and
@@ -33,7 +33,7 @@ from tilewright.expr.nodes import (
     reads,
     walk,
 )
-from tilewright.expr.reference import compute_of, sizes, static_shape
+from tilewright.expr.reference import compute_of, extents_of, sizes
 from tilewright.expr.tensors import Compute, Table
 
 EXPENSIVE = frozenset({"exp", "log", "sqrt", "tanh", "erf", "sigmoid", "sin", "cos", "pow"})
@@ -103,20 +103,6 @@ class Access:
             reach += k * (self.extents[name] - 1)
         return True
 
-    def stride(self, axis: str) -> int | None:
-        """Elements between the reads at two neighbouring values of `axis`; None if not fixed."""
-        step, row = 0, 1
-        shape = static_shape(self.tensor)
-        for index, i, extent in zip(
-            reversed(self.read.indices), reversed(self.indices), reversed(shape), strict=True
-        ):
-            if i is not None:
-                step += row * dict(i.coefficients).get(axis, 0)
-            elif axis in free_vars(index):
-                return None
-            row *= extent
-        return step
-
     def dimensions_of(self, axes: Sequence[Axis]) -> tuple[int, ...] | None:
         """For each axis the dimension that it indexes, when the read is one to one over `axes`.
 
@@ -138,8 +124,7 @@ class Access:
 
 def accesses(compute: Compute) -> list[Access]:
     """All reads of a stage in the order of its expression (reads inside indices included)."""
-    axes = (*compute.axes, *compute.reduce_axes)
-    extents = dict(zip((a.name for a in axes), sizes(axes), strict=True))
+    extents = extents_of((*compute.axes, *compute.reduce_axes))
     simplifier = Simplifier()
     return [_access(x, extents, simplifier) for x in walk(compute.body) if isinstance(x, Read)]
 

@@ -622,6 +622,24 @@ def walk(e: Expr, below: Callable[[Expr], tuple[Expr, ...]] = children) -> Itera
             stack.extend(reversed(below(x)))
 
 
+def conjuncts(condition: Expr, in_order: bool = False) -> Iterator[Expr]:
+    """The conditions that all have to hold; with `in_order`, also those that are asked only where
+    the ones before them hold.
+    """
+
+    def parts(x: Expr) -> tuple[Expr, ...]:
+        match x:
+            case Binary("and", a, b):
+                return a, b
+            case Select(a, b, Const(value=False)) if in_order:
+                return a, b
+        return ()
+
+    for x in walk(condition, parts):
+        if not (parts(x) or (isinstance(x, Const) and x.value)):
+            yield x
+
+
 def reads(e: Expr) -> list[Read]:
     """All tensor reads in `e`, in order; one that stands in several places once."""
     try:

@@ -114,6 +114,11 @@ def sizes(axes: Sequence[Axis]) -> tuple[int, ...]:
     return _ints([a.extent for a in axes], ", ".join(a.name for a in axes))
 
 
+def extents_of(axes: Sequence[Axis]) -> dict[str, int]:
+    """The same by the axes' names."""
+    return dict(zip((a.name for a in axes), sizes(axes), strict=True))
+
+
 def _ints(extents: Sequence[Extent], name: str) -> tuple[int, ...]:
     found = tuple(e for e in extents if isinstance(e, int))
     if len(found) != len(extents):

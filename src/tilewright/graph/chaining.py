@@ -34,7 +34,7 @@ from tilewright.expr.dag import stage_flops
 from tilewright.expr.dtypes import dtype as as_dtype
 from tilewright.expr.index.simplify import Simplifier
 from tilewright.expr.nodes import Call, walk
-from tilewright.expr.reference import compute_of, sizes
+from tilewright.expr.reference import compute_of, extents_of, sizes
 from tilewright.expr.rewrites.online_softmax import find, lengths
 from tilewright.expr.tensors import Compute
 from tilewright.graph.access import NodeMath
@@ -226,8 +226,7 @@ class Chaining:
         halos = [0] * len(value.shape)
         for stage, read in math.element_reads(value):
             compute = compute_of(stage)
-            axes = (*compute.axes, *compute.reduce_axes)
-            extents = dict(zip((a.name for a in axes), sizes(axes), strict=True))
+            extents = extents_of((*compute.axes, *compute.reduce_axes))
             spatial = {a.name for a in compute.axes}
             for d, index in enumerate(read.indices):
                 found = affine_index(index, extents, simplifier)

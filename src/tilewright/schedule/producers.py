@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 
 from tilewright.contract.gene import Gene, compact, parsed
-from tilewright.expr.contraction import NoMatchError
+from tilewright.expr.contraction.factors import NoMatch
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.index.simplify import simplify
 from tilewright.expr.nodes import Const, Extent
@@ -88,20 +88,14 @@ def instance_of(dag: ComputeDAG, name: str, values: Sequence[Extent]) -> Instanc
     return found
 
 
-@lru_cache(maxsize=8)
-def _analysed(dag: ComputeDAG) -> Anchor | NoMatchError:
-    """The anchor of a DAG, which every template asks for and several times, or why it has none."""
-    try:
-        return anchor_of(dag)
-    except NoMatchError as error:
-        return error
+_analysed = lru_cache(maxsize=8)(anchor_of)  # every template asks, and several times
 
 
 def matched(dag: ComputeDAG, template: Template) -> Anchor:
     """What a template computes of a DAG. Raises ScheduleError, which says why, if nothing."""
     anchor = _analysed(dag)
-    if isinstance(anchor, NoMatchError):
-        raise ScheduleError(f"{template.name}: {anchor}")
+    if isinstance(anchor, NoMatch):
+        raise ScheduleError(f"{template.name}: {anchor.reason}")
     refusal = template.refusal(anchor)
     if refusal:
         raise ScheduleError(f"{template.name}: {refusal}")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import gcd
 
 from tilewright.expr import access
-from tilewright.expr.contraction import narrow_factors
+from tilewright.expr.contraction.groups import narrow_factors
 from tilewright.expr.index.simplify import affine
 from tilewright.expr.nodes import (
     Axis,

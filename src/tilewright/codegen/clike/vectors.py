@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tilewright.codegen.linear import Linear, Linearizer
-from tilewright.expr.nodes import Expr, Read, Select, Var, children, walk
-from tilewright.expr.rewrites.zero_terms import conjuncts
+from tilewright.expr.nodes import Expr, Read, Select, Var, children, conjuncts, walk
 from tilewright.nest.nodes import If, Node
 
 WIDTHS = (8, 4, 2)

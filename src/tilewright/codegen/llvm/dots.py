@@ -16,7 +16,7 @@ from tilewright.codegen.llvm.arithmetic import apply
 from tilewright.codegen.llvm.builder import Builder
 from tilewright.codegen.llvm.module import Module
 from tilewright.codegen.llvm.types import SsaValue, compute_type, shuffle_mask, vector
-from tilewright.expr.contraction import narrow_factors
+from tilewright.expr.contraction.groups import narrow_factors
 from tilewright.expr.dtypes import DTYPES
 from tilewright.expr.nodes import Read
 from tilewright.nest.nodes import For, Store

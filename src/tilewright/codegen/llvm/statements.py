@@ -27,9 +27,8 @@ from tilewright.codegen.passes.tiles import iterations
 from tilewright.codegen.rewrite import guarded
 from tilewright.codegen.summary import Summaries
 from tilewright.expr.index.intervals import Interval
-from tilewright.expr.nodes import Expr, cast
+from tilewright.expr.nodes import Expr, cast, conjuncts
 from tilewright.expr.reference import static_shape
-from tilewright.expr.rewrites.zero_terms import conjuncts
 from tilewright.ground.errors import BuildError
 from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Seq, Store, bodies
 from tilewright.target import CpuTarget

@@ -24,8 +24,7 @@ from tilewright.codegen.rewrite import (
     rebuilt,
     substituted,
 )
-from tilewright.expr.nodes import Expr, Var, free_vars
-from tilewright.expr.rewrites.zero_terms import conjuncts
+from tilewright.expr.nodes import Expr, Var, conjuncts, free_vars
 from tilewright.nest.gpu.workers import Team, is_for_workers
 from tilewright.nest.nodes import EMPTY, Alloc, For, If, Kind, Node, Seq, Store, bodies, seq, walk
 

@@ -19,8 +19,7 @@ from dataclasses import dataclass, replace
 
 from tilewright.codegen.linear import Linearizer
 from tilewright.codegen.rewrite import conjunction, guarded, rebuilt
-from tilewright.expr.nodes import Binary, Const, Expr, Read, Select, Tensor, children
-from tilewright.expr.rewrites.zero_terms import conjuncts
+from tilewright.expr.nodes import Binary, Const, Expr, Read, Select, Tensor, children, conjuncts
 from tilewright.nest.facts import Facts
 from tilewright.nest.gpu.workers import Team
 from tilewright.nest.nodes import Alloc, For, If, Node, Scope, Store, bodies, walk

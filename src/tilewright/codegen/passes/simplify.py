@@ -21,8 +21,7 @@ from tilewright.codegen.rewrite import (
 )
 from tilewright.expr.index.intervals import Interval
 from tilewright.expr.index.simplify import Simplifier
-from tilewright.expr.nodes import Const, Expr, Select, rewriting
-from tilewright.expr.rewrites.zero_terms import conjuncts
+from tilewright.expr.nodes import Const, Expr, Select, conjuncts, rewriting
 from tilewright.nest.nodes import EMPTY, Alloc, For, If, Instruction, Node, Seq, Store, mapped
 
 

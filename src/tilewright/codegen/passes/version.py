@@ -31,8 +31,7 @@ from tilewright.codegen.rewrite import (
 )
 from tilewright.expr.dtypes import BOOL
 from tilewright.expr.index.intervals import Interval
-from tilewright.expr.nodes import Const, Expr, Select, free_vars, rewriting, walk
-from tilewright.expr.rewrites.zero_terms import conjuncts
+from tilewright.expr.nodes import Const, Expr, Select, conjuncts, free_vars, rewriting, walk
 from tilewright.nest.nodes import EMPTY, For, If, Kind, Node, Store, bodies, seq
 from tilewright.nest.nodes import walk as walk_nodes
 

@@ -42,14 +42,14 @@ from tilewright.expr.nodes import (
     Var,
     as_expr,
     binary,
+    conjuncts,
     free_vars,
     reads,
     select,
     substitute,
     transform,
 )
-from tilewright.expr.reference import compute_of, sizes, static_shape
-from tilewright.expr.rewrites.zero_terms import conjuncts
+from tilewright.expr.reference import compute_of, extents_of, static_shape
 from tilewright.expr.structure import with_unit_axes
 from tilewright.expr.tensors import Compute, Placeholder, Table
 from tilewright.ground.errors import InputError
@@ -94,8 +94,7 @@ class _Indices:
 
     def __init__(self, name: str, compute: Compute, new: Mapping[str, int]) -> None:
         self.name, self.compute, self.new = name, compute, new
-        axes = (*compute.axes, *compute.reduce_axes)
-        self.old = dict(zip((a.name for a in axes), sizes(axes), strict=True))
+        self.old = extents_of((*compute.axes, *compute.reduce_axes))
         self.reduced = {a.name for a in compute.reduce_axes}
         self.movers: dict[str, set[str]] = {}  # operand -> the axes that move it
         for r in reads(compute.body):

@@ -38,7 +38,7 @@ from tilewright.expr.nodes import (
     select,
     substitute,
 )
-from tilewright.expr.reference import compute_of, sizes, static_shape
+from tilewright.expr.reference import compute_of, extents_of, sizes, static_shape
 from tilewright.expr.tensors import Compute, Placeholder, is_constant, table
 
 TAPS = 3
@@ -238,9 +238,7 @@ class _WinogradForm:
         self.m = m
         self.side = m + TAPS - 1
         self.matrices = MATRICES[m]
-        extents = {
-            a.name: n for a, n in zip(self.source.axes, sizes(self.source.axes), strict=True)
-        }
+        extents = extents_of(self.source.axes)
         self.counts = [-(-extents[w.axis] // m) for w in self.windows]
         self.tiles = Axis(f"{self.windows[0].axis}.t", prod(self.counts))
         self.positions = [Axis(f"{w.axis}.p", self.side) for w in self.windows]

@@ -31,6 +31,7 @@ from tilewright.expr.nodes import (
     Var,
     as_expr,
     children,
+    conjuncts,
     const,
     reads,
     select,
@@ -68,23 +69,13 @@ def zero_factors(e: Expr) -> Iterator[Select]:
     """Selects between a value and zero among the factors of a product, however converted."""
 
     def factors(x: Expr) -> tuple[Expr, ...]:
-        return children(x) if isinstance(x, Cast) or _is(x, "mul") else ()
+        is_product = isinstance(x, Binary) and x.op == "mul"
+        return children(x) if is_product or isinstance(x, Cast) else ()
 
     for x in walk(e, factors):
         match x:
             case Select(_, _, Const(0, _)):
                 yield x
-
-
-def conjuncts(condition: Expr) -> Iterator[Expr]:
-    """The conditions that all have to hold."""
-    for x in walk(condition, lambda x: children(x) if _is(x, "and") else ()):
-        if not (_is(x, "and") or (isinstance(x, Const) and x.value)):
-            yield x
-
-
-def _is(e: Expr, op: str) -> bool:
-    return isinstance(e, Binary) and e.op == op
 
 
 def congruences(compute: Compute) -> list[Congruence]:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 from tilewright.expr.dtypes import DType
 from tilewright.expr.nodes import (
     Axis,
-    Binary,
     Const,
     Expr,
     Reduce,
@@ -23,6 +22,7 @@ from tilewright.expr.nodes import (
     Tensor,
     Var,
     as_expr,
+    conjuncts,
 )
 from tilewright.expr.tensors import Compute
 from tilewright.nest.nodes import For, If, Kind, Node
@@ -136,18 +136,10 @@ class Chosen:
         """The reading of a reduction; None for another expression."""
         match source.body:
             case Reduce(op, (over,), Select(cond, value, Const() as rest)):
-                return Chosen(op, over, tuple(_all_of(cond)), value, rest)
+                return Chosen(op, over, tuple(conjuncts(cond, in_order=True)), value, rest)
         return None
 
     @property
     def is_neutral(self) -> bool:
         """Whether what does not count changes nothing."""
         return self.rest.value == self.value.dtype.neutral(self.op)
-
-
-def _all_of(cond: Expr) -> list[Expr]:
-    """The conditions that all must hold."""
-    match cond:
-        case Binary("and", a, b) | Select(a, b, Const(value=False)):
-            return [*_all_of(a), *_all_of(b)]
-    return [cond]

@@ -4,39 +4,26 @@
     anchor.left.tensor                          left[batch, row, depth], which is nowhere in memory
     anchor.fused(nest)                          the nest with what is before and after it
 
-Axes are grouped into batch, rows, columns and depth by what they move, so that a convolution is a
-product whose left factor is read in windows (Hidet, ASPLOS 2023, section 5.2). What makes a factor
-and what follows the sums are put into the finished nest (`nest.fuse`).
+What makes a factor and what follows the sums are put into the finished nest (`nest.fuse`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import prod
 
-from tilewright.expr.contraction import (
-    Axes,
-    Factor,
-    Groups,
-    NoMatchError,
-    axes_of,
-    factor_of,
-    factors_of,
-    groups_of,
-    of_elements,
-    sums,
-)
+from tilewright.expr.contraction.factors import AffineRead, Factor, NoMatch, read_of
+from tilewright.expr.contraction.follows import Follows, what_follows
+from tilewright.expr.contraction.groups import Axes, Contraction, contraction_of, sums
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.dtypes import DType
 from tilewright.expr.index.intervals import Interval
 from tilewright.expr.index.simplify import simplify
 from tilewright.expr.nodes import (
-    Binary,
-    Cast,
     Const,
     Expr,
     Read,
-    Reduce,
     Select,
     Tensor,
     as_expr,
@@ -61,15 +48,14 @@ PIECES = (8, 4, 2, 1)  # elements of one access, of at most 16 bytes
 class Operand:
     """A factor: `tensor[batch, outer, depth]` is `value` over the axes of the contraction.
 
-    `by_depth`: memory runs along the depth, else along `outer`, its rows or columns; `piece`
-    elements of that are one aligned access. `is_computed`: it is no read (nor 0 at a border).
-    `view` has it in memory, `[batch, outer, depth]`, or what memory runs along last; None where
-    its rows are not evenly apart, or not aligned to pieces of 16 bytes.
+    `by_depth`: memory runs along the depth, else along its rows or columns; `piece` elements of
+    that are one aligned access. `is_computed`: it is no read (nor 0 at a border). `view` has it in
+    memory, `[batch, outer, depth]`, or what memory runs along last; None where its rows are not
+    evenly apart, or not aligned to pieces of 16 bytes.
     """
 
     tensor: Tensor
     value: Expr
-    outer: Axes
     by_depth: bool
     piece: int
     is_computed: bool
@@ -82,16 +68,13 @@ class Operand:
 
 @dataclass(frozen=True)
 class Anchor:
-    """See the module. `after` is what becomes of an element of the sums, over the axes of the
-    contraction, and `at` where in the DAG's output that is.
-    """
+    """See the module: the contraction's groups, and what becomes of an element of its sums."""
 
     dag: ComputeDAG
-    groups: Groups
+    groups: Contraction[Factor]
     left: Operand
     right: Operand
-    after: Expr
-    at: tuple[Expr, ...]
+    follows: Follows
 
     @property
     def batch(self) -> int:
@@ -99,11 +82,11 @@ class Anchor:
 
     @property
     def rows(self) -> int:
-        return self.groups.size(self.left.outer)
+        return self.groups.size(self.groups.rows)
 
     @property
     def columns(self) -> int:
-        return self.groups.size(self.right.outer)
+        return self.groups.size(self.groups.columns)
 
     @property
     def depth(self) -> int:
@@ -116,22 +99,20 @@ class Anchor:
 
     def fused(self, node: Node) -> Node:
         """A nest over `left`, `right` and `sums` as one over the DAG's own tensors."""
-        g = self.groups
+        g, follows = self.groups, self.follows
 
-        def factor(operand: Operand) -> Prologue:
+        def factor(operand: Operand, outer: Axes) -> Prologue:
             return lambda b, o, k: substitute(
-                operand.value, self._axes((g.batch, b), (operand.outer, o), (g.depth, k))
+                operand.value, self._axes((g.batch, b), (outer, o), (g.depth, k))
             )
 
         def store(indices: tuple[Expr, ...], value: Expr) -> Node:
-            (output,) = self.dag.outputs
-            groups = zip((g.batch, self.left.outer, self.right.outer), indices, strict=True)
-            axes = self._axes(*groups)
-            element = _replaced(self.after, g.stage, value)
-            at = tuple(substitute(i, axes) for i in self.at)
-            return Store(output, at, substitute(element, axes))
+            axes = self._axes(*zip((g.batch, g.rows, g.columns), indices, strict=True))
+            element = _replaced(follows.value, g.stage, value)
+            at = tuple(substitute(i, axes) for i in follows.output.indices)
+            return Store(follows.output.tensor, at, substitute(element, axes))
 
-        prologues = {LEFT: factor(self.left), RIGHT: factor(self.right)}
+        prologues = {LEFT: factor(self.left, g.rows), RIGHT: factor(self.right, g.columns)}
         return fused(node, prologues, {SUMS: store})
 
     def _axes(self, *numbers: tuple[Axes, Expr]) -> dict[str, Expr]:
@@ -152,129 +133,92 @@ def _replaced(e: Expr, stage: Tensor, value: Expr) -> Expr:
     return transform(e, leaf)
 
 
-def anchor_of(dag: ComputeDAG) -> Anchor:
-    """The anchor of a DAG: its only sum. Raises NoMatchError, which says why, where there is none,
-    or where what follows it is not made element by element.
+def anchor_of(dag: ComputeDAG) -> Anchor | NoMatch:
+    """The anchor of a DAG: its only sum; why not, where there is none, or where what follows it is
+    not made element by element.
     """
-    if len(dag.outputs) != 1:
-        raise NoMatchError("there are several outputs")
     every = sums(dag)
     if len(every) != 1:
-        raise NoMatchError(f"{len(every)} stages reduce, not one")
+        return NoMatch(f"{len(every)} stages reduce, not one")
     (stage,) = every
-    left, right = factors_of(dag, stage)
-    groups = groups_of(stage, axes_of(left), axes_of(right))
-    body = compute_of(stage).body
-    assert isinstance(body, Reduce) and isinstance(body.body, Binary)
-    parts = (body.body.a, left), (body.body.b, right)
-    spatial = [a.name for a in compute_of(stage).axes if a.name in (*groups.rows, *groups.columns)]
-    if spatial and spatial[-1] in groups.rows:
+    found = contraction_of(dag, stage)
+    if isinstance(found, NoMatch):
+        return found
+    spatial = [a.name for a in compute_of(stage).axes if a.name in (*found.rows, *found.columns)]
+    if spatial and spatial[-1] in found.rows:
         # elements of the output that lie side by side are columns
-        parts = parts[::-1]
-        groups = replace(groups, rows=groups.columns, columns=groups.rows)
-    groups = replace(groups, depth=_ordered(groups, [value for _, value in parts]))
-    a, b = (
-        _operand(name, _stored(part), value, outer, groups)
-        for name, outer, (part, value) in zip(
-            (LEFT, RIGHT), (groups.rows, groups.columns), parts, strict=True
-        )
-    )
-    (output,) = dag.outputs
-    compute = compute_of(output)
-    after: Expr = compute.body
-    if output.name == stage.name:
-        after = Read(output, tuple(axis.var for axis in compute.axes))
-    value, names = of_elements(dag, after, stage, compute.axes)
-    return Anchor(dag, groups, a, b, value, tuple(names[axis.name] for axis in compute.axes))
+        found = found.swapped
+    factors = found.left, found.right
+    for read in (r for factor in factors for r in reads(factor.value)):
+        if not isinstance(read.tensor.source, Placeholder):
+            return NoMatch(f"a factor reads {read.tensor.name}, which is not given")
+    follows = what_follows(dag, found)
+    if isinstance(follows, NoMatch):
+        return follows
 
-
-def _stored(part: Expr) -> DType:
-    """The dtype in which a factor is in memory, or would be."""
-    while isinstance(part, Cast):
-        part = part.x
-    return part.tensor.dtype if isinstance(part, Read) else part.dtype
-
-
-def _ordered(groups: Groups, values: list[Expr]) -> Axes:
-    """The axes of the depth, those last that memory runs along."""
+    every_read = [read_of(r, found.extents) for factor in factors for r in reads(factor.value)]
+    strides = [f.strides for f in every_read if isinstance(f, AffineRead)]
 
     def steps(axis: str) -> int:
-        found = [f.stride(axis) for value in values for f in _factors(value, groups)]
-        return min((abs(s) for s in found if s), default=0)
+        """Of the depth, those come last that memory runs along."""
+        return min((abs(s[axis]) for s in strides if s.get(axis)), default=0)
 
-    return tuple(sorted(groups.depth, key=steps, reverse=True))
-
-
-def _factors(value: Expr, groups: Groups) -> list[Factor]:
-    """What is read of placeholders, at indices that are affine."""
-    found = []
-    for read in dict.fromkeys(reads(value)):
-        try:
-            found.append(factor_of(read, None, groups.extents))
-        except NoMatchError:
-            continue
-    return found
+    found = replace(found, depth=tuple(sorted(found.depth, key=steps, reverse=True)))
+    left = _operand(LEFT, found.left, found.rows, found)
+    right = _operand(RIGHT, found.right, found.columns, found)
+    return Anchor(dag, found, left, right, follows)
 
 
-def _operand(name: str, dtype: DType, value: Expr, outer: Axes, groups: Groups) -> Operand:
-    every = list(dict.fromkeys(reads(value)))
-    for read in every:
-        if not isinstance(read.tensor.source, Placeholder):
-            raise NoMatchError(f"a factor reads {read.tensor.name}, which is not given")
-    ranges = {a: Interval(0, e - 1) for a, e in groups.extents.items()}
-    value = simplify(value, ranges)
-    along_depth, along_outer = (_piece(value, axes, groups) for axes in (groups.depth, outer))
-    size = (groups.size(groups.batch), groups.size(outer), groups.size(groups.depth))
+def _operand(name: str, factor: Factor, outer: Axes, found: Contraction[Factor]) -> Operand:
+    ranges = {a: Interval(0, e - 1) for a, e in found.extents.items()}
+    value, dtype = simplify(factor.value, ranges), factor.dtype
+    every = [read_of(r, found.extents) for r in reads(value)]
+    tested = {n for e in walk(value) if isinstance(e, Select) for n in free_vars(e.cond)}
+
+    def piece_of(axes: Axes) -> int:
+        """The most elements along a group that are one aligned access, under one condition."""
+        last = axes[-1] if axes else ""
+        for piece in PIECES if axes and last not in tested else ():
+            if found.extents[last] % piece == 0 and all(
+                isinstance(f, AffineRead)
+                and piece * f.dtype.bytes <= PIECE_BYTES
+                and f.is_run(last, piece)
+                for f in every
+            ):
+                return piece
+        return 1
+
+    along_depth, along_outer = piece_of(found.depth), piece_of(outer)
     by_depth = along_depth >= along_outer
-    runs = (outer, groups.depth) if by_depth else (groups.depth, outer)
+    runs = (outer, found.depth) if by_depth else (found.depth, outer)
+    is_read = isinstance(value, Read) and value.tensor.dtype == dtype
     return Operand(
-        Tensor(name, size, dtype),
+        Tensor(name, tuple(map(found.size, (found.batch, outer, found.depth))), dtype),
         value,
-        outer,
         by_depth=by_depth,
         piece=max(along_depth, along_outer),
         is_computed=_is_computed(value, dtype),
-        view=_view(name, dtype, value, (groups.batch, *runs), groups),
+        view=_view(name, every[0], (found.batch, *runs)) if is_read else None,
     )
 
 
-def _view(
-    name: str, dtype: DType, value: Expr, dimensions: tuple[Axes, Axes, Axes], groups: Groups
-) -> Tensor | None:
+def _view(name: str, lies: AffineRead | NoMatch, groups: tuple[Axes, ...]) -> Tensor | None:
     """What is read, by one number for each group of axes, if that is how it lies in memory."""
-    if not isinstance(value, Read) or value.tensor.dtype != dtype:
+    if isinstance(lies, NoMatch):
         return None
-    try:
-        factor = factor_of(value, None, groups.extents)
-    except NoMatchError:
-        return None
-    batch, rows, columns = (_step(factor, axes, groups) for axes in dimensions)
-    shape = tuple(map(groups.size, dimensions))
-    piece = PIECE_BYTES // dtype.bytes
+    batch, rows, columns = (lies.step(axes) for axes in groups)
+    shape = tuple(prod(lies.extents[a] for a in axes) for axes in groups)
+    piece = PIECE_BYTES // lies.dtype.bytes
     if rows == 0:
         rows = -(-shape[2] // piece) * piece  # there is one
     if batch == 0:
         batch = (rows or 0) * shape[1]
-    offset = factor.offset
+    offset = lies.offset
     if batch is None or rows is None or columns not in (0, 1):
         return None
     if min(batch, rows, offset) < 0 or any(s % piece for s in (batch, rows, offset)):
         return None
-    return Tensor(f"{name}.view", shape, dtype, View(value.tensor, offset, (batch, rows, 1)))
-
-
-def _step(factor: Factor, axes: Axes, groups: Groups) -> int | None:
-    """Elements from one value of the number of a group's axes to the next; 0 where there is one
-    value, None where they are not evenly apart.
-    """
-    if not axes:
-        return 0
-    width = factor.stride(axes[-1])
-    for axis in reversed(axes):
-        if factor.stride(axis) != width:
-            return None
-        width *= groups.extents[axis]
-    return factor.stride(axes[-1]) or None
+    return Tensor(f"{name}.view", shape, lies.dtype, View(lies.tensor, offset, (batch, rows, 1)))
 
 
 def _is_computed(value: Expr, dtype: DType) -> bool:
@@ -285,32 +229,3 @@ def _is_computed(value: Expr, dtype: DType) -> bool:
         case Read(tensor):
             return tensor.dtype != dtype
     return True
-
-
-def _piece(value: Expr, axes: Axes, groups: Groups) -> int:
-    """The most elements along a group that are read at once, aligned and under one condition."""
-    factors, last = _factors(value, groups), axes[-1] if axes else ""
-    if not axes or len(factors) < len(set(reads(value))) or last in _tested(value):
-        return 1
-    for piece in PIECES:
-        fits = all(piece * f.tensor.dtype.bytes <= PIECE_BYTES for f in factors)
-        whole = groups.extents[last] % piece == 0
-        if fits and whole and all(_is_run(f, last, piece, groups) for f in factors):
-            return piece
-    return 1
-
-
-def _tested(value: Expr) -> frozenset[str]:
-    """The axes that conditions of selects depend on."""
-    conds = [e.cond for e in walk(value) if isinstance(e, Select)]
-    return frozenset[str]().union(*map(free_vars, conds))
-
-
-def _is_run(factor: Factor, axis: str, piece: int, groups: Groups) -> bool:
-    """Whether so many neighbours along an axis are one element, or a run from a multiple on."""
-    step = factor.stride(axis)
-    if step == 0:
-        return True
-    others = [factor.stride(a) for a in groups.extents if a != axis]
-    along = axis in dict(factor.indices[-1].coefficients)
-    return step == 1 and along and all(s % piece == 0 for s in (*others, factor.offset))

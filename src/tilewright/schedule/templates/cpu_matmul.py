@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tilewright.expr.contraction.groups import alike
 from tilewright.expr.dtypes import BOOL
 from tilewright.expr.nodes import Const, Expr, Extent, Var, as_expr
 from tilewright.nest.gpu.task_map import repeat
@@ -25,16 +26,13 @@ from tilewright.nest.nodes import For, Kind, Node, allocated, seq
 from tilewright.schedule.layout import Layout
 from tilewright.schedule.templates.anchor import Anchor
 from tilewright.schedule.templates.cpu_rows import OPTIONS, RIGHT, rows_of
-from tilewright.schedule.templates.cpu_tiles import ZERO, Do, Product, Tiles, is_packed
+from tilewright.schedule.templates.cpu_tiles import ZERO, Blocking, Do, Tiles, is_packed
 from tilewright.schedule.templates.packing import constant_layout
 from tilewright.schedule.templates.template import Numbers, Template
 
 
-def refusal(anchor: Anchor) -> str:
-    """Why a product is none of this template."""
-    dtypes = {anchor.left.dtype.name, anchor.right.dtype.name}
-    if dtypes != {"float32"}:
-        return f"factors are {' and '.join(sorted(dtypes))}, not float32"
+def misfit(anchor: Anchor) -> str:
+    """Why a product of float32 is none of this template."""
     if anchor.columns == 1 or (anchor.rows == 1 and anchor.batch > 1):
         return "it is a product of vectors"
     return ""
@@ -53,7 +51,7 @@ def layouts(anchor: Anchor, n: Numbers) -> dict[str, Layout]:
 
 def body(anchor: Anchor, n: Numbers) -> Node:
     """Blocks in parallel, one a worker."""
-    product = Product(anchor, n)
+    product = Blocking(anchor, n)
     workers = repeat(anchor.batch, *product.blocks, kind=Kind.PARALLEL)
 
     def block(batch: Extent, row: Extent, column: Extent) -> Node:
@@ -63,7 +61,7 @@ def body(anchor: Anchor, n: Numbers) -> Node:
     return workers.nest(ZERO, block, "block.")
 
 
-def _block(product: Product, tiles: Tiles) -> Node:
+def _block(product: Blocking, tiles: Tiles) -> Node:
     """All panels of all tiles of a block."""
     if product.panels == 1:
 
@@ -78,7 +76,7 @@ def _block(product: Product, tiles: Tiles) -> Node:
     return allocated(product.sums, seq(clear, every, store))
 
 
-def _panel(product: Product, tiles: Tiles, panel: Expr, do: Do) -> Node:
+def _panel(product: Blocking, tiles: Tiles, panel: Expr, do: Do) -> Node:
     """What is done with each tile in one panel, and what is packed for that."""
     row = Var("tile.row")
     across = repeat(product.across)
@@ -92,13 +90,13 @@ def _panel(product: Product, tiles: Tiles, panel: Expr, do: Do) -> Node:
     return allocated(product.right, seq(tiles.packed_right(product.right, panel), inner))
 
 
-def _tiles(product: Product, do: Do, name: str) -> Node:
+def _tiles(product: Blocking, do: Do, name: str) -> Node:
     """What is done with each tile of a block."""
     every = repeat(product.down, product.across)
     return every.nest(ZERO, lambda i, j: do(as_expr(i), as_expr(j)), name)
 
 
 REGISTERS = Template(
-    "matmul.registers.1", OPTIONS, legal, rows_of, body, refusal, layouts, ("block_k", "packs"),
-    plain=True,
+    "matmul.registers.1", OPTIONS, legal, rows_of, body, alike(["float32"]), misfit, layouts,
+    ("block_k", "packs"), plain=True,
 )  # fmt: skip

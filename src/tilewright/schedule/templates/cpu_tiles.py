@@ -37,7 +37,7 @@ def is_packed(n: Numbers, factor: int) -> bool:
     return bool(packs & factor)
 
 
-class Product:
+class Blocking:
     """The extents and storage of some numbers. Tiles are shared out evenly to blocks, the depth to
     panels.
     """
@@ -68,7 +68,7 @@ class Product:
 class Tiles:
     """Those of a block, counted from its first one, which is that of `row` and `column`."""
 
-    of: Product
+    of: Blocking
     batch: Expr
     row: Expr
     column: Expr

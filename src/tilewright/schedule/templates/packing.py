@@ -7,11 +7,11 @@ Only a constant that is read as it is, once: each of its dimensions is an axis o
 
 from __future__ import annotations
 
+from tilewright.expr.contraction.factors import NoMatch, read_of
 from tilewright.expr.index.extents import ceildiv
-from tilewright.expr.nodes import Const, Extent, Read, Tensor, Var, reads
+from tilewright.expr.nodes import Extent, Read, Tensor, reads
 from tilewright.expr.tensors import is_constant
 from tilewright.schedule.layout import Layout
-from tilewright.schedule.state import extent_int
 from tilewright.schedule.templates.anchor import Anchor
 
 
@@ -20,25 +20,19 @@ def constant_layout(anchor: Anchor, columns: Extent) -> Layout | None:
     read, groups = anchor.right.value, anchor.groups
     if not isinstance(read, Read) or not is_constant(read.tensor) or len(groups.columns) != 1:
         return None
-    others = (*reads(anchor.left.value), *reads(anchor.after))
+    others = (*reads(anchor.left.value), *reads(anchor.follows.value))
     if any(r.tensor.name == read.tensor.name for r in others):
+        return None
+    lies = read_of(read, groups.extents)
+    if isinstance(lies, NoMatch) or not (lies.is_plain and lies.is_whole):
         return None
     order = [*groups.batch, "tile", *groups.depth, *groups.columns]
     splits: list[tuple[Extent, ...]] = []
     names: list[str] = []
-    for index, extent in zip(read.indices, read.tensor.shape, strict=True):
-        match index:
-            case Var(axis) if axis in groups.columns:
-                splits.append((ceildiv(extent, columns), columns))
-                names += ["tile", axis]
-            case Var(axis) if axis in order and groups.extents[axis] == extent_int(extent):
-                splits.append((extent,))
-                names.append(axis)
-            case Const(0) if extent == 1:
-                splits.append((extent,))
-                names.append("")
-            case _:
-                return None
+    for index, extent in zip(lies.indices, lies.counts, strict=True):
+        is_column = index.axis in groups.columns
+        splits.append((ceildiv(extent, columns), columns) if is_column else (extent,))
+        names += ["tile"] * is_column + [index.axis or ""]
     if len(set(names) - {""}) < len([n for n in names if n]) or set(order) - set(names):
         return None
     permutation = tuple(sorted(range(len(names)), key=lambda i: _place(order, names[i])))

@@ -8,9 +8,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TypeAlias
 
+from tilewright.expr.contraction.groups import Pair
 from tilewright.expr.index.extents import ceildiv, mul
 from tilewright.expr.nodes import Expr, Extent, Tensor, Var, as_expr
 from tilewright.nest.gpu.task_map import repeat
@@ -28,13 +29,21 @@ MOST_REGISTERS = 200  # of 255: loops and addresses take others
 Conditions: TypeAlias = Callable[[Anchor, Numbers], Sequence[Expr]]
 
 
+def vector(anchor: Anchor) -> str:
+    """Why a product of a matrix and a vector is none of tiles; "" where both are matrices."""
+    if min(anchor.rows, anchor.columns) > 1:
+        return ""
+    return f"it has {anchor.rows} rows and {anchor.columns} columns for each of {anchor.batch}"
+
+
 def in_blocks(
     name: str,
     options: Options,
     legal: Conditions,
     promising: Callable[[Anchor, Numbers, Target], Sequence[Expr]],
     body: Callable[[Anchor, Numbers], Node],
-    refusal: Callable[[Anchor], str],
+    factors: Collection[Pair],
+    misfit: Callable[[Anchor], str] = vector,
     plain: bool = False,
 ) -> tuple[Template, Template]:
     """A template, and the same with the depth split between blocks."""
@@ -45,17 +54,10 @@ def in_blocks(
                 parameters, lambda n: [*legal(anchor, n), *promising(anchor, n, target)]
             )
 
-        return Template(full_name, parameters, legal, rows, body, refusal, plain=plain)
+        return Template(full_name, parameters, legal, rows, body, factors, misfit, plain=plain)
 
     split = {**options, "split": SPLITS}
     return one(f"matmul.{name}.1", options), one(f"matmul.{name}_split.1", split)
-
-
-def vector(anchor: Anchor) -> str:
-    """Why a product of a matrix and a vector is none of tiles; "" where both are matrices."""
-    if min(anchor.rows, anchor.columns) > 1:
-        return ""
-    return f"it has {anchor.rows} rows and {anchor.columns} columns for each of {anchor.batch}"
 
 
 class Product:

@@ -12,13 +12,14 @@ space asks for the rows of its target and makes a decision of them (`space.templ
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import TypeAlias
 
 import numpy as np
 
+from tilewright.expr.contraction.groups import Pair, refused
 from tilewright.expr.evaluate import ColumnProgram
 from tilewright.expr.nodes import Expr, Extent, Var
 from tilewright.nest.nodes import Node
@@ -41,8 +42,9 @@ class Template:
 
     `options` has the numbers of each parameter; `legal` is what they must satisfy together, and
     `rows` has what is worth a try of that, a number of each parameter in order. `body` is the nest
-    over the anchor's own tensors, `refusal` why there is none ("": there is). `layouts` says how
-    constants are packed, by name. The nest is another one for each value of `structural`
+    over the anchor's own tensors. `factors` are the dtypes that it multiplies, `misfit` says why
+    it does not take an anchor of these ("": it does). `layouts` says how constants are packed, by
+    name. The nest is another one for each value of `structural`
     parameters, which are never decisions. A `plain` one is loops and stores alone; what has
     instructions of the hardware must have been right on a device before it serves unmeasured.
     """
@@ -52,10 +54,15 @@ class Template:
     legal: Callable[[Anchor, Numbers], Sequence[Expr]]
     rows: Callable[[Anchor, Target], Iterable[Row]]
     body: Callable[[Anchor, Numbers], Node]
-    refusal: Callable[[Anchor], str]
+    factors: Collection[Pair]
+    misfit: Callable[[Anchor], str]
     layouts: Callable[[Anchor, Numbers], dict[str, Layout]] = _as_given
     structural: tuple[str, ...] = ()
     plain: bool = False
+
+    def refusal(self, anchor: Anchor) -> str:
+        """Why it has no nest for an anchor; "" where it has."""
+        return refused(anchor.left.dtype, anchor.right.dtype, self.factors) or self.misfit(anchor)
 
     def serves_unmeasured(self, target: Target) -> bool:
         """Whether a program of it may run on a target before anybody measured that one."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tilewright.expr.contraction.groups import alike
 from tilewright.expr.dtypes import FLOAT32
 from tilewright.expr.index.extents import mul
 from tilewright.expr.nodes import Const, Expr, Read, Tensor, Var, as_expr
@@ -22,7 +23,7 @@ from tilewright.nest.instructions import HALVES, WARP
 from tilewright.nest.nodes import For, Instruction, Kind, Node, Store, seq
 from tilewright.schedule.templates.anchor import Anchor
 from tilewright.schedule.templates.grid import Grid
-from tilewright.schedule.templates.product import Product, every, in_blocks, vector
+from tilewright.schedule.templates.product import Product, every, in_blocks
 from tilewright.schedule.templates.template import Numbers
 from tilewright.schedule.templates.tiles import THREAD, Tile, quotient
 from tilewright.target import Target
@@ -30,6 +31,7 @@ from tilewright.target import Target
 M, N, K = 16, 8, 16  # of one mma
 PAIR = 2  # of right fragments: one ldmatrix loads as many
 MOST_SUMS = 128  # of a thread
+FACTORS = alike(HALVES)
 LEAST_SHARED, MOST_SHARED = 24 * 1024, 227 * 1024
 
 OPTIONS = {
@@ -40,14 +42,6 @@ OPTIONS = {
     "warp_n": (32, 64, 128),
     "stages": (2, 3, 4, 5),
 }
-
-
-def refusal(anchor: Anchor) -> str:
-    """Why a product is none of tensor cores."""
-    dtypes = {anchor.left.dtype.name, anchor.right.dtype.name}
-    if len(dtypes) > 1 or not dtypes <= set(HALVES):
-        return f"factors are {' and '.join(sorted(dtypes))}, not both float16 or both bfloat16"
-    return vector(anchor)
 
 
 def legal(anchor: Anchor, n: Numbers) -> Sequence[Expr]:
@@ -156,5 +150,5 @@ def _loaded(fragment: Tensor, number: Expr, tile: Tile, at: tuple[Expr, ...]) ->
 
 
 TENSOR_CORES, SPLIT_TENSOR_CORES = in_blocks(
-    "tensor_cores", OPTIONS, legal, promising, body, refusal
+    "tensor_cores", OPTIONS, legal, promising, body, FACTORS
 )

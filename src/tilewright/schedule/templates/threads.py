@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tilewright.expr.contraction.groups import SUMMED_IN
 from tilewright.expr.dtypes import FLOAT32
 from tilewright.expr.index.extents import mul
 from tilewright.expr.nodes import Cast, Const, Expr, Extent, Read, Tensor, Var, as_expr
@@ -22,7 +23,7 @@ from tilewright.nest.instructions import WARP
 from tilewright.nest.nodes import For, Kind, Node, Store, seq
 from tilewright.schedule.templates.anchor import Anchor
 from tilewright.schedule.templates.grid import Grid
-from tilewright.schedule.templates.product import Product, every, in_blocks, vector
+from tilewright.schedule.templates.product import Product, every, in_blocks
 from tilewright.schedule.templates.template import Numbers
 from tilewright.schedule.templates.tiles import THREAD, Tile, quotient
 from tilewright.target import Target
@@ -38,12 +39,6 @@ OPTIONS = {
     "thread_m": (4, 8),
     "thread_n": (4, 8),
 }
-
-
-def refusal(anchor: Anchor) -> str:
-    """Why a product is none of threads."""
-    names = [o.dtype.name for o in (anchor.left, anchor.right) if not o.dtype.is_float]
-    return f"factors are {' and '.join(names)}, not floats" if names else vector(anchor)
 
 
 def legal(anchor: Anchor, n: Numbers) -> Sequence[Expr]:
@@ -149,4 +144,6 @@ def _stored(grid: Grid, down: Side, across: Side, sums: Tensor) -> Node:
     return every(runs, "store", run)
 
 
-THREADS, SPLIT_THREADS = in_blocks("threads", OPTIONS, legal, promising, body, refusal, plain=True)
+THREADS, SPLIT_THREADS = in_blocks(
+    "threads", OPTIONS, legal, promising, body, SUMMED_IN, plain=True
+)

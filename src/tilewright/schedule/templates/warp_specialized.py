@@ -16,18 +16,18 @@ from __future__ import annotations
 from tilewright.nest.nodes import For, Kind, Node, allocated, seq
 from tilewright.schedule.templates import tensor_cores, warpgroups
 from tilewright.schedule.templates.anchor import Anchor
-from tilewright.schedule.templates.product import in_blocks
+from tilewright.schedule.templates.product import in_blocks, vector
 from tilewright.schedule.templates.ring import Ring
 from tilewright.schedule.templates.template import Numbers
 from tilewright.schedule.templates.tiles import THREAD
 
 
-def refusal(anchor: Anchor) -> str:
-    """Why it is no product of rows for tensor cores."""
+def misfit(anchor: Anchor) -> str:
+    """Why it is no product of rows."""
     for operand in (anchor.left, anchor.right):
         if operand.view is None:
             return f"its {operand.tensor.name} factor is not in rows that are aligned to 16 bytes"
-    return tensor_cores.refusal(anchor)
+    return vector(anchor)
 
 
 def body(anchor: Anchor, n: Numbers) -> Node:
@@ -52,5 +52,6 @@ WARP_SPECIALIZED, SPLIT_WARP_SPECIALIZED = in_blocks(
     warpgroups.legal,
     warpgroups.promising,
     body,
-    refusal,
+    tensor_cores.FACTORS,
+    misfit,
 )

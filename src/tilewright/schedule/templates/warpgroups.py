@@ -129,5 +129,5 @@ def _window(tile: Tile, stage: Expr, outer: Expr, depth: Expr) -> Expr:
 
 
 WARPGROUPS, SPLIT_WARPGROUPS = in_blocks(
-    "warpgroups", OPTIONS, legal, promising, body, tensor_cores.refusal
+    "warpgroups", OPTIONS, legal, promising, body, tensor_cores.FACTORS
 )
