@@ -36,6 +36,7 @@ from benchmarks.template_space import TEMPLATE_RULES
 from tilewright.front.tuning_tasks import tasks_of
 from tilewright.records.database import Database
 from tilewright.records.rows import DEFAULT, Trial
+from tilewright.search.task_scheduler import TaskScheduler
 from tilewright.space.derivation import Rule
 
 Floats = NDArray[np.float64]
@@ -49,7 +50,7 @@ class Variant:
     name: str
     strategy: str = "evolution"
     rules: Sequence[Rule] = ()
-    scheduler: str = "gradient"
+    scheduler: type[TaskScheduler] = TaskScheduler
 
 
 VARIANTS = (

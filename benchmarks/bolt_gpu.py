@@ -113,7 +113,7 @@ def _row(found: Found | None, name: str = "templates") -> Row:
     if found is None:
         return {f"{name}_s": None}
     gene = json.loads(found.gene.text)
-    kind = "native" if found.gene.is_native else "sketch"
+    kind = "native" if found.gene.key == "native" else "sketch"
     return {
         f"{name}_s": found.seconds,
         f"{name}_program": {kind: gene["producer"][kind], **gene["decisions"]},
@@ -249,7 +249,7 @@ def _network(bench: Bench, file: Path, case: NetworkCase) -> Row:
     db = file.with_suffix(".db")
     started = time.monotonic()
     minutes = min(TUNING_MINUTES, bench.deadline.minutes - 0.5)
-    run = tw.tune(model, profile=True, minutes=minutes, db=db, target=target)
+    run = tw.tune(model, strategy="profile", minutes=minutes, db=db, target=target)
     tuning_s = time.monotonic() - started
     net = tw.compile(model, db, target=target)
     (found, *_) = net(*inputs)

@@ -49,9 +49,9 @@ from tilewright.front.tuning_tasks import tasks_of
 from tilewright.ground.text import duration
 from tilewright.records.database import Database
 from tilewright.records.rows import Trial
-from tilewright.search.strategies.template_rows import rows_of_templates
+from tilewright.schedule.templates import ON_CPUS
+from tilewright.search.strategies.table import rows_of_templates
 from tilewright.space.default import default_gene
-from tilewright.space.rules import TEMPLATE, rules_of
 from tilewright.target import Target
 
 SOME = "GMM-?-b1,C2D-1-b1,C2D-1-b16,C2D-2-b1,C2D-3-b1,CONV-1-b1"
@@ -150,7 +150,7 @@ def untuned_programs(task: tw.Task, target: Target) -> tuple[Gene, Gene, Gene, i
     it among the rules; and the number of rows.
     """
     (one,) = tasks_of(task)
-    space = one.space(target, [TEMPLATE, *rules_of(target)])
+    space = one.space(target, templates=ON_CPUS)
     listed = rows_of_templates(space, FeatureExtractor(space)).population
     first = space.gene(int(listed.sketch[0]), listed.rows[0])
     return first, default_gene(one.space(target)), default_gene(space), len(listed)

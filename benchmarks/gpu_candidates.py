@@ -46,11 +46,12 @@ from benchmarks.cases import SHAPES, Case
 from benchmarks.deadline import Deadline
 from benchmarks.provenance import kept_file, provenance
 from benchmarks.template_candidates import TemplateFigures
-from tilewright.build import build
+from tilewright.build.compile import build_nest
 from tilewright.cli.console import output
 from tilewright.codegen.clike import emit
 from tilewright.codegen.clike.cuda import Cuda
 from tilewright.contract.artifact import Array, Artifact
+from tilewright.contract.gene import Gene
 from tilewright.cost.candidates import Population, concatenate
 from tilewright.expr.dag import ComputeDAG
 from tilewright.ground.errors import BuildError, RunError, ScheduleError, WrongAnswer
@@ -61,8 +62,8 @@ from tilewright.runtime.device import Device, DeviceFunction
 from tilewright.runtime.nvrtc import compile_cuda
 from tilewright.runtime.opencl import OpenclDevice
 from tilewright.schedule.lower import lower
+from tilewright.schedule.producers import lowered_of
 from tilewright.schedule.state import State
-from tilewright.schedule.steps import Step
 from tilewright.schedule.templates import ON_GPUS
 from tilewright.space.space import Space
 from tilewright.target import Target
@@ -139,9 +140,9 @@ def cpu_seconds(work: Callable[[], Any]) -> tuple[float, Any]:
     return round(time.process_time() - start, 4), result
 
 
-def cuda_source(dag: ComputeDAG, trace: Sequence[Step]) -> str:
+def cuda_source(dag: ComputeDAG, gene: Gene) -> str:
     """A program as CUDA. Raises ScheduleError and BuildError."""
-    return emit(lower(State(dag).replay(trace), "candidate").program, Cuda()).ir
+    return emit(lowered_of(dag, gene, "candidate").program, Cuda()).ir
 
 
 class Family:
@@ -156,9 +157,9 @@ class Family:
         plain = lower(State(self.dag), "plain").program
         self.expected = interpret(plain, self.arrays, self.arrays)
 
-    def trial(self, trace: Sequence[Step]) -> tuple[Artifact, str]:
+    def trial(self, gene: Gene) -> tuple[Artifact, str]:
         """The OpenCL artifact and the CUDA source. Raises ScheduleError and BuildError."""
-        return build(self.dag, trace, self.target, "candidate"), cuda_source(self.dag, trace)
+        return build_nest(self.dag, gene, self.target, "candidate"), cuda_source(self.dag, gene)
 
     def run(self, artifact: Artifact) -> float:
         """Compile and run on the device; seconds of compiling. Raises RunError, WrongAnswer."""
@@ -207,8 +208,8 @@ def measured(
         try:
             if not valid[i]:
                 raise ScheduleError("the space's validity columns refuse it")
-            trace = space.trace(int(population.sketch[i]), population.rows[i])
-            artifact, cuda = family.trial(trace)
+            gene = space.gene(int(population.sketch[i]), population.rows[i])
+            artifact, cuda = family.trial(gene)
         except (ScheduleError, BuildError) as error:
             figures.invalid += 1
             figures.fail(i, error)

@@ -28,7 +28,7 @@ from tilewright.cutlass import offered
 from tilewright.expr.dag import ComputeDAG
 from tilewright.ground.errors import TilewrightError
 from tilewright.runtime.device import Device, DeviceFunction
-from tilewright.search.strategies.profiler import PROGRAMS, ProfileStrategy
+from tilewright.search.strategies.profiler import PROGRAMS, profile_of
 from tilewright.space.space import Space
 
 TIMED = 10  # figures of a program, of which the median counts
@@ -71,7 +71,8 @@ class Lab:
     def sketches(self, dag: ComputeDAG, most: int = PROGRAMS) -> list[Gene]:
         """The profile of the space that is derived from the mathematics."""
         space = Space(dag, self.device.target)
-        return [c.gene for c in ProfileStrategy(space, FeatureExtractor(space), most).programs]
+        found = profile_of(space, FeatureExtractor(space), most).population
+        return [space.gene(int(k), row) for k, row in zip(found.sketch, found.rows, strict=True)]
 
     def best(
         self,

@@ -188,7 +188,7 @@ class Bench:
         return {"ways": ways, "seconds": seconds}
 
     def _own_ways(self) -> dict[str, dict[str, Any]]:
-        return {"search": {"trials": self.options.trials}, "profile": {"profile": True}}
+        return {"search": {"trials": self.options.trials}, "profile": {"strategy": "profile"}}
 
     def distribution(self, name: str) -> Row:
         """Figure 18: the latencies of all programs of either space that ran, and how many did
@@ -221,7 +221,9 @@ class Bench:
     def batch(self, name: str) -> Row:
         """Figure 20: a network at a batch size."""
         file, db = onnx_file(NETWORKS[name], self.options.networks), self._file("20")
-        found = tw.tune(tw.load(file), profile=True, db=db, target=self.target, progress=False)
+        found = tw.tune(
+            tw.load(file), strategy="profile", db=db, target=self.target, progress=False
+        )
         seconds = self._turns(f"network:{name}:{self.options.networks}", db, {})
         return {"batch": NETWORKS[name].batch, "trials": found.trials, "seconds": seconds}
 

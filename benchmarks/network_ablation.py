@@ -31,7 +31,7 @@ import argparse
 import contextlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import geometric_mean, median
 from typing import Any
@@ -52,12 +52,14 @@ from tilewright.front.tuning_tasks import tasks_of
 from tilewright.records.database import Database
 from tilewright.records.rows import DEFAULT, Trial
 from tilewright.search.objectives import GeomeanSpeedup
+from tilewright.search.strategies.table import STRATEGIES
+from tilewright.search.task_scheduler import RoundRobin
 from tilewright.search.tasks import TuningTask
 
 FULL = Variant("full")
 SEARCHES = (
     FULL,
-    Variant("no task scheduler", scheduler="round-robin"),
+    Variant("no task scheduler", scheduler=RoundRobin),
     Variant("limited space", rules=TEMPLATE_RULES),
     Variant("no fine-tuning", strategy="random"),
 )
@@ -133,8 +135,7 @@ def search(
         db=file,
         # where there is one network, its reference changes nothing
         objective=GeomeanSpeedup((1.0,) * len(models)),
-        strategy=variant.strategy,
-        scheduler=variant.scheduler,
+        strategy=replace(STRATEGIES[variant.strategy], scheduler=variant.scheduler),
         seed=seed,
         rules=variant.rules,
         progress=False,

@@ -3,7 +3,7 @@
     python -m benchmarks.profiler [--models NAMES] [--minutes 15] [--json FILE]
     python -m benchmarks.profiler --quick           a small network, searched for two minutes
 
-    profile    `tune(profile=True)`: at most 24 programs a task, no model (Bolt, section 3.2.2)
+    profile    `tune(strategy="profile")`: at most 24 programs a task, no model (Bolt, 3.2.2)
     search     `tune(minutes=...)`: ten minutes for ResNet-50, others by their number of tasks
 
 Then each network is compiled with the records of either side, and untuned; the three take turns, as
@@ -122,7 +122,7 @@ class Tuning:
         file = onnx_file(CASES[self.network], self.networks)
         if side == PROFILE:
             with timed(log, self.network, self.deadline) as observe:
-                self._tune(tw.load(file), side, observe, profile=True)
+                self._tune(tw.load(file), side, observe, strategy="profile")
         else:
             self._search(tw.load(file), log)
         with Database.open(self.database(side), create=False, readonly=True) as database:

@@ -2,12 +2,12 @@
 
     python -m benchmarks.repvgg [--tables 4,5,6] [--minutes 15] [--json FILE]
 
-Each network is tuned by its profile (`tune(profile=True)`), all in one database, for they have most
-tasks in common; then it takes turns with RepVGG-A0 with ReLU, and with itself untuned, each in a
-process of its own, batch 1. Speeds are images a second; `relative` is that to RepVGG-A0 in the same
-turns, beside what the paper's speeds come to (T4, FP16, batch 32). Accuracies need training and are
-the paper's alone. Everything is kept in --folder and the JSON file: run it again until nothing is
-left.
+Each network is tuned by its profile (`tune(strategy="profile")`), all in one database, for they
+have most tasks in common; then it takes turns with RepVGG-A0 with ReLU, and with itself untuned,
+each in a process of its own, batch 1. Speeds are images a second; `relative` is that to RepVGG-A0
+in the same turns, beside what the paper's speeds come to (T4, FP16, batch 32). Accuracies need
+training and are the paper's alone. Everything is kept in --folder and the JSON file: run it again
+until nothing is left.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def tune(name: str, options: argparse.Namespace, deadline: Deadline) -> None:
     db = options.folder / "repvgg.db"
     with timed(TuningLog.beside(db), name, deadline) as observe:
         model = tw.load(onnx_file(CASES[name], options.networks))
-        tw.tune(model, profile=True, db=db, callbacks=[observe], progress=False)
+        tw.tune(model, strategy="profile", db=db, callbacks=[observe], progress=False)
 
 
 def measured(name: str, options: argparse.Namespace) -> dict[str, float]:

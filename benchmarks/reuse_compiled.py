@@ -41,7 +41,6 @@ from tilewright.ground.errors import TilewrightError
 from tilewright.records.database import Database
 from tilewright.records.rows import DEFAULT, Trial, best_first
 from tilewright.runtime.nvrtc import compile_cuda
-from tilewright.schedule.trace import steps_of
 from tilewright.search.progress import Progress
 from tilewright.search.tasks import TuningTask
 from tilewright.target import Target
@@ -112,7 +111,7 @@ def compiled(task: TuningTask, trials: Sequence[Trial]) -> Results:
     failed, spilled, seconds = [], 0, []
     for trial in trials:
         try:
-            source = cuda_source(task.dag, steps_of(trial.gene))
+            source = cuda_source(task.dag, trial.gene)
             for architecture in ARCHITECTURES:
                 took, (_, report) = cpu_seconds(partial(compile_cuda, source, architecture))
                 seconds.append(took)

@@ -170,7 +170,7 @@ class Tuning:
                 models,
                 trials=trials or self._trials(side, models),
                 db=db,
-                reuse=side == REUSE,
+                strategy="reuse" if side == REUSE else "evolution",
                 callbacks=[observe],
                 progress=False,
             )

@@ -86,9 +86,9 @@ def reuse_sets(found: Content) -> str:
     text = f"In the geometric mean {'; '.join(verdicts)}.\n\n" if verdicts else ""
     where, title = place(found)
     bridges = (
-        '; *bridges* is reuse as published (`reuse="all"`), with bridges of so many hops. The last '
-        "columns: bridges that a plan uses of those it considered, programs that its reuses should "
-        "take, and took"
+        '; *bridges* is reuse as published (`strategy="reuse-all"`), with bridges of so many hops. '
+        "The last columns: bridges that a plan uses of those it considered, programs that its "
+        "reuses should take, and took"
         if has_bridges(found)
         else ""
     )

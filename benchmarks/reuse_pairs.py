@@ -5,7 +5,7 @@
 For every type pairs of operators (benchmarks.operator_sets): a target, and a source that was
 searched with 128 trials, whose records all sides begin with.
 
-    reuse     12 trials of a plan, as tune(target, trials=12, reuse=True)
+    reuse     12 trials of a plan, as tune(target, trials=12, strategy="reuse")
     search    12 of a search, the control, which learns from the same records
     topk      the source's three best programs as they are (Selective Tuning's way)
     all       the published tuner, which measures every program that it enumerates; of the first

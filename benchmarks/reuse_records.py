@@ -49,7 +49,7 @@ from tilewright.search.reuse.rounds import expected_programs
 from tilewright.search.reuse.run import Planned
 from tilewright.search.reuse.selective import TOP, TopKStrategy
 from tilewright.search.reuse.strategy import Relative
-from tilewright.search.strategies.table import Maker
+from tilewright.search.strategies.table import STRATEGIES, Maker
 from tilewright.search.task_scheduler import TaskScheduler
 from tilewright.search.tasks import Measurer, TuningTask, infos_of
 from tilewright.search.tuner import Tuner
@@ -230,7 +230,8 @@ class Bench:
 
         with contextlib.closing(self._measurer()) as measurer:
             tuner = Tuner(
-                tasks, database, self.machine, measurer, self.target, schedule, strategy,
+                tasks, database, self.machine, measurer, self.target, schedule,
+                replace(STRATEGIES["evolution"], name=strategy),
                 maker=maker, disturbance=Disturbance(LoadWatch().look),
             )  # fmt: skip
             tuner.run(Budget(trials=trials), observe)

@@ -14,7 +14,7 @@ Sets are those of benchmarks.operator_sets; an operator counts as often as its n
     search      one run of as many trials from nothing, which gradients divide
     selective   Selective Tuning: of operators whose spaces overlap one is searched alone, the
                 others try its best programs as they are
-    bridges N   reuse as published, tune(..., reuse="all"), with bridges of so many hops: figure 11
+    bridges N   reuse as published, strategy="reuse-all", with bridges of so many hops: figure 11
 
 All programs of an operator take turns in processes that did not search. Of each side:
 

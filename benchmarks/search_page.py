@@ -148,9 +148,10 @@ def profiler(found: Content) -> str:
     return (
         "## Profiles\n\n"
         "`python -m benchmarks.profiler`: at most 24 programs a task by guidelines, all measured "
-        "and nothing trained (`tune --profile`, Bolt's section 3.2.2), against ten minutes of "
-        "search for ResNet-50, for others by their number of tasks. Seconds of tuning are wall "
-        f"time; networks take turns in processes of their own. {origin(found['provenance'])}\n\n"
+        "and nothing trained (`tune --strategy profile`, Bolt's section 3.2.2), against ten "
+        "minutes of search for ResNet-50, for others by their number of tasks. Seconds of tuning "
+        "are wall time; networks take turns in processes of their own. "
+        f"{origin(found['provenance'])}\n\n"
         f"{verdict}{table(PROFILER_HEAD, profiler_rows(found))}"
     )
 

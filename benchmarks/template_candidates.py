@@ -22,12 +22,13 @@ import numpy as np
 from benchmarks.deadline import Deadline
 from benchmarks.sass import PRODUCTS, Sass
 from benchmarks.template_problems import Problem, drawn
-from tilewright.build import build
+from tilewright.build.compile import build_nest
+from tilewright.contract.gene import Gene
 from tilewright.ground.errors import BuildError, RunError, ScheduleError, VerifyError, WrongAnswer
 from tilewright.runtime.emulated import EmulatedDevice
 from tilewright.runtime.nvrtc import compile_cuda
-from tilewright.schedule.steps import UseTemplate
 from tilewright.schedule.templates import ON_GPUS, WITH_WARPGROUPS
+from tilewright.schedule.trace import template_of
 
 ARCHITECTURES = ("sm_80", "sm_90")
 ONLY = {t.name: ("sm_90",) for t in WITH_WARPGROUPS}
@@ -77,8 +78,8 @@ def measured(
             break
         figures.sampled = i + 1
         try:
-            problem, step = drawn(ON_GPUS[name], np.random.default_rng([SEED, i]))
-            checked(problem, step, i, figures)
+            problem, gene = drawn(ON_GPUS[name], np.random.default_rng([SEED, i]))
+            checked(problem, gene, i, figures)
         except (ScheduleError, BuildError) as error:
             figures.invalid += 1
             figures.fail(i, error)
@@ -88,17 +89,17 @@ def measured(
     return figures
 
 
-def checked(problem: Problem, step: UseTemplate, seed: int, figures: TemplateFigures) -> None:
+def checked(problem: Problem, gene: Gene, seed: int, figures: TemplateFigures) -> None:
     """One program. Raises what is wrong with it."""
     device = EmulatedDevice(seed)
-    program = problem.program(step)
-    artifact = build(problem.dag, [step], device.target, "candidate")
+    program = problem.program(gene)
+    artifact = build_nest(problem.dag, gene, device.target, "candidate")
     start = time.perf_counter()
     problem.interpreted(program)
     start = figures.timed("interpreted_s", start)
     problem.run(artifact, device)
     figures.timed("emulated_s", start)
-    architectures = ONLY.get(step.template, ARCHITECTURES)
+    architectures = ONLY.get(template_of(gene) or "", ARCHITECTURES)
     for binary, report in map(partial(_compiled, figures, artifact.object_code), architectures):
         code = Sass.of(binary)
         loop = code.main_loop

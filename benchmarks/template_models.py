@@ -49,11 +49,8 @@ from tilewright.front.machine import as_target
 from tilewright.front.models import Model
 from tilewright.ground.errors import ScheduleError, VerifyError, WrongAnswer
 from tilewright.ground.text import NONE
-from tilewright.schedule.state import State
-from tilewright.schedule.steps import UseTemplate
-from tilewright.schedule.template_step import matched
+from tilewright.schedule.producers import matched
 from tilewright.schedule.templates import ON_GPUS, Template
-from tilewright.schedule.trace import steps_of
 from tilewright.space.space import Space
 from tilewright.target import Target
 
@@ -136,7 +133,7 @@ def measured(dag: ComputeDAG, target: Target) -> Results:
 def refusal_of(dag: ComputeDAG, template: Template) -> str:
     """Why a template does not take a task; "" where it does."""
     try:
-        matched(State(dag), template)
+        matched(dag, template)
     except ScheduleError as error:
         return str(error).removeprefix(f"{template.name}: ")
     return ""
@@ -147,11 +144,9 @@ def checked(problem: Problem, space: Space, rows: Population) -> Results:
     and whether it is `exact`; else what is `wrong` with it.
     """
     (best,) = best_or_some(space, rows, 1, True)
-    (step,) = steps_of(best.gene)
-    assert isinstance(step, UseTemplate)
     expected, started = problem.expected, time.perf_counter()
     try:
-        got = problem.interpreted(problem.program(step))
+        got = problem.interpreted(problem.program(best.gene))
     except (ScheduleError, VerifyError, WrongAnswer) as error:
         return {"numbers": best.numbers, "wrong": f"{type(error).__name__}: {error}"[:500]}
     seconds = round(time.perf_counter() - started, 2)

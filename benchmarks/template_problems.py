@@ -1,7 +1,7 @@
 """Random small contractions with something before and after them, and random rows of templates.
 
-    problem, step = drawn(template, np.random.default_rng(7))     a program of the template
-    problem.interpreted(problem.program(step))                    right, or WrongAnswer
+    problem, gene = drawn(template, np.random.default_rng(7))     a program of the template
+    problem.interpreted(problem.program(gene))                    right, or WrongAnswer
     problem.run(artifact, EmulatedDevice(seed=1))
 
 A product, a convolution or a summation over several axes, at odd extents; its factors transposed,
@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tilewright.contract.artifact import Array, Artifact, BufferSpec
+from tilewright.contract.gene import Gene
 from tilewright.expr import operators as ops
 from tilewright.expr.contraction.factors import NoMatch
 from tilewright.expr.dag import ComputeDAG
@@ -35,9 +36,8 @@ from tilewright.nest.reference.interpret import interpret
 from tilewright.nest.verify import verify
 from tilewright.runtime.device import Device, DeviceFunction
 from tilewright.schedule.lower import lower
+from tilewright.schedule.producers import lowered_of, matched
 from tilewright.schedule.state import State
-from tilewright.schedule.steps import UseTemplate
-from tilewright.schedule.template_step import matched
 from tilewright.schedule.templates import Template
 from tilewright.schedule.templates.anchor import anchor_of
 from tilewright.space.space import Space
@@ -94,9 +94,9 @@ class Problem:
         spec = BufferSpec(output.name, static_shape(output), output.dtype.name)
         return OutputGate(spec, self.expected, tolerance_of(self.dag))
 
-    def program(self, step: UseTemplate) -> Program:
+    def program(self, gene: Gene) -> Program:
         """Raises ScheduleError, and VerifyError."""
-        program = lower(State(self.dag).replay([step]), "candidate").program
+        program = lowered_of(self.dag, gene, "candidate").program
         verify(program)
         return program
 
@@ -114,18 +114,18 @@ class Problem:
         self.gate.check(found)
 
 
-def drawn(template: Template, rng: np.random.Generator) -> tuple[Problem, UseTemplate]:
+def drawn(template: Template, rng: np.random.Generator) -> tuple[Problem, Gene]:
     """A problem that a template takes, and one of its programs. Raises ScheduleError where it takes
     none of many.
     """
     for _ in range(MOST_DRAWS):
         problem = drawn_problem(rng, DTYPES[int(rng.integers(len(DTYPES)))])
         try:
-            step = drawn_step(template, problem.dag, rng)
+            gene = drawn_gene(template, problem.dag, rng)
         except ScheduleError:
             continue
-        if step is not None:
-            return problem, step
+        if gene is not None:
+            return problem, gene
     raise ScheduleError(f"{template.name} takes none of {MOST_DRAWS} random problems")
 
 
@@ -142,19 +142,17 @@ def drawn_problem(rng: np.random.Generator, dtype: str) -> Problem:
             return Problem.of(dag, rng)
 
 
-def drawn_step(template: Template, dag: ComputeDAG, rng: np.random.Generator) -> UseTemplate | None:
+def drawn_gene(template: Template, dag: ComputeDAG, rng: np.random.Generator) -> Gene | None:
     """A row of the template's space, all as likely; None where there is none. Raises ScheduleError,
     which says why, where the template does not take the DAG.
     """
-    matched(State(dag), template)
+    matched(dag, template)
     space = Space(dag, H200)
     numbers = [k for k, s in enumerate(space.sketches) if template.name in s.variant]
     every = space.listed(numbers[0], MOST_ROWS) if numbers else space.nobody
     if not len(every):
         return None
-    (step,) = space.trace(numbers[0], every.rows[int(rng.integers(len(every)))])
-    assert isinstance(step, UseTemplate)
-    return step
+    return space.gene(numbers[0], every.rows[int(rng.integers(len(every)))])
 
 
 class _Draw:

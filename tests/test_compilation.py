@@ -512,7 +512,7 @@ REFUSED = [
     ["tune", "{file}", "--target", "gpu"],
     ["tune", "{file}", "--minutes", "-1"],
     ["tune", "missing.onnx"],
-    ["tune", "{file}", "--reuse=none"],
+    ["plan", "{file}", "--strategy", "random"],
     ["plan", "missing.onnx"],
     ["advise", "missing.onnx"],
     ["cache", "--limit", "much"],

@@ -21,8 +21,8 @@ from tilewright.front.tuning_tasks import tasks_of
 from tilewright.ground.errors import TilewrightError
 from tilewright.measure.measurer import BatchFailedError, LocalMeasurer, MeasureResult
 from tilewright.runtime.headers import missing
-from tilewright.schedule.steps import UseTemplate
-from tilewright.schedule.trace import gene_of, template_of
+from tilewright.schedule.producers import template_gene
+from tilewright.schedule.trace import template_of
 from tilewright.target import GpuTarget, Target
 
 H100, EMULATED = Target.parse("cuda:h100"), Target.parse("emulated")
@@ -100,7 +100,7 @@ def test_measuring_keeps_what_passed_the_gate(
 
     monkeypatch.setenv("TILEWRIGHT_CACHE", str(tmp_path))
     monkeypatch.setattr(LocalMeasurer, "measure", measure)
-    genes = [gene_of([UseTemplate(name, (1,) * 5)]) for name in (WARPGROUPS, CORES)] + [NATIVE]
+    genes = [template_gene(name, (1,) * 5) for name in (WARPGROUPS, CORES)] + [NATIVE]
     assert [template_of(gene) for gene in genes] == [WARPGROUPS, CORES, "cutlass.gemm"]
     (one,) = tasks_of(task())
     measurer = TaskMeasurer(EMULATED)

@@ -51,9 +51,8 @@ from tilewright.expr.serialize import dag_to_json
 from tilewright.ground.text import size
 from tilewright.schedule.trace import template_of
 from tilewright.space.default import default_of
-from tilewright.space.rules import rules_of
-from tilewright.space.rules.template import TEMPLATE
-from tilewright.space.space import TEMPLATE_ROWS, Space
+from tilewright.space.space import LISTED_ROWS, Space
+from tilewright.space.templates import TemplateProducer
 from tilewright.target import GpuTarget, Target
 
 PROCESSES = 2
@@ -225,9 +224,9 @@ def rows_of_templates(space: Space) -> dict[str, Population]:
     """All candidates of every template by its name, of which there may be several sketches."""
     found: dict[str, list[Population]] = {}
     for number, sketch in enumerate(space.sketches):
-        if sketch.state.templated is not None:
-            name = sketch.state.templated.template.name
-            found.setdefault(name, []).append(space.listed(number, TEMPLATE_ROWS))
+        if isinstance(sketch, TemplateProducer):
+            name = sketch.instance.template.name
+            found.setdefault(name, []).append(space.listed(number, LISTED_ROWS))
     return {name: concatenate(those) for name, those in found.items()}
 
 
@@ -244,16 +243,15 @@ def best_or_some(space: Space, rows: Population, most: int, best: bool) -> Itera
 
 def _wanted(space: Space, rows: Population, i: int, estimate_s: float) -> Wanted:
     sketch = space.sketches[int(rows.sketch[i])]
-    templated = sketch.state.templated
-    assert templated is not None
+    assert isinstance(sketch, TemplateProducer)
     decided = sketch.values(rows.rows[i])
     numbers = {
         parameter: decided[number.name] if isinstance(number, Var) else number
-        for parameter, number in templated.numbers.items()
+        for parameter, number in sketch.instance.numbers.items()
         if isinstance(number, Var | int)
     }
     gene = space.gene(int(rows.sketch[i]), rows.rows[i])
-    return Wanted(templated.template.name, numbers, estimate_s, gene)
+    return Wanted(sketch.instance.template.name, numbers, estimate_s, gene)
 
 
 def spread(numbers: Sequence[Sequence[int]], latency: Floats, best: int) -> list[int]:
@@ -282,7 +280,7 @@ def _shuffled(count: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
 
 def _default(dag: ComputeDAG, target: Target) -> list[Wanted]:
     """The default program of the ordinary sketches."""
-    space = Space(dag, target, [rule for rule in rules_of(target) if rule is not TEMPLATE])
+    space = Space(dag, target, templates=())
     extractor = FeatureExtractor(space)
     default = default_of(space, extractor)
     gene = space.gene(int(default.sketch[0]), default.rows[0])

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 
 from benchmarks.sass import Sass, faults
@@ -26,11 +26,10 @@ from tilewright.expr.nodes import Const
 from tilewright.expr.serialize import dag_from_json
 from tilewright.ground.errors import ScheduleError, TilewrightError
 from tilewright.runtime import nvrtc
-from tilewright.schedule.lower import Lowered, lower
-from tilewright.schedule.state import State
-from tilewright.schedule.template_step import Templated, matched
+from tilewright.schedule.lower import Lowered
+from tilewright.schedule.producers import Instance, lowered_of, matched
 from tilewright.schedule.templates import TEMPLATES
-from tilewright.schedule.trace import steps_of, template_of
+from tilewright.schedule.trace import template_of
 from tilewright.target import Target
 
 DIGITS = 16  # of a hash
@@ -56,12 +55,12 @@ def make(request: bytes, known: Collection[str], products: int = 0) -> Made:
     fields = json.loads(request)
     gene, target = Gene.of(fields["gene"]), Target.parse(fields["target"])
     try:
-        if gene.is_native:
+        if gene.key == "native":
             built = build_request(request)
             code = Artifact.from_bytes(built).object_code
             return Made(digest(code), frozenset({gene.producer}), built)
         dag = dag_from_json(fields["dag"])
-        lowered = lower(State(dag).replay(steps_of(gene)), SKETCH)
+        lowered = lowered_of(dag, gene, SKETCH)
         return made(lowered, target, known, products, template_of(gene) is not None)
     except TilewrightError as error:
         return Made("", frozenset(), None, str(error)[:300])
@@ -90,11 +89,11 @@ def of_template(name: str, dag: ComputeDAG, numbers: dict[str, int]) -> Lowered:
     ScheduleError.
     """
     template = TEMPLATES[name]
-    anchor = matched(State(dag), template)
+    anchor = matched(dag, template)
     conditions = map(simplify, template.legal(anchor, numbers))
     if not all(isinstance(c, Const) and c.value for c in conditions):
         raise ScheduleError(f"{name} has no program of {numbers}")
-    return Lowered(Templated(template, anchor, numbers).program(SKETCH), {})
+    return replace(Instance(template, anchor, numbers).lowered(SKETCH), layouts={})
 
 
 def audited(artifact: Artifact, products: int, is_template: bool) -> list[str]:

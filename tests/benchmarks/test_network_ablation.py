@@ -27,6 +27,7 @@ from benchmarks import network_ablation
 from tilewright.contract.gene import Gene
 from tilewright.records.rows import Trial
 from tilewright.schedule.steps import LayoutRewrite
+from tilewright.search.task_scheduler import RoundRobin, TaskScheduler
 from tilewright.space.rules import CPU_RULES
 from tilewright.space.space import Space
 from tilewright.target import Target
@@ -115,7 +116,7 @@ def test_the_speed_up_of_networks_is_a_geometric_mean() -> None:
 def test_figures_compare_with_the_full_search() -> None:
     for figure in FIGURES.values():
         assert figure.variants[0] is FULL
-    assert {v.scheduler for v in SEARCHES} == {"gradient", "round-robin"}
+    assert {v.scheduler for v in SEARCHES} == {TaskScheduler, RoundRobin}
 
 
 def test_plain_layouts_rewrite_no_constant(target: Target) -> None:

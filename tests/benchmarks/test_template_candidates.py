@@ -14,8 +14,8 @@ from benchmarks.template_problems import Problem, drawn
 
 from benchmarks import gpu_candidates, template_candidates
 from devices import at_hand, tools
+from tilewright.contract.gene import Gene
 from tilewright.ground.errors import ScheduleError, WrongAnswer
-from tilewright.schedule.steps import UseTemplate
 from tilewright.schedule.templates.tensor_cores import TENSOR_CORES
 
 RESULTS = Path(gpu_candidates.__file__).parent / "results" / "gpu_candidates.json"
@@ -35,10 +35,10 @@ def test_a_program_is_checked_and_counted() -> None:
 
 
 def test_slices_make_up_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[UseTemplate] = []
+    seen: list[Gene] = []
 
-    def checked(problem: Problem, step: UseTemplate, seed: int, figures: TemplateFigures) -> None:
-        seen.append(step)
+    def checked(problem: Problem, gene: Gene, seed: int, figures: TemplateFigures) -> None:
+        seen.append(gene)
         if seed == 0:
             raise ScheduleError("no such row")
         if seed == 1:
@@ -58,8 +58,8 @@ def test_slices_make_up_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_problems_are_drawn_again_by_their_seed() -> None:
-    (one, step), (other, again) = (drawn(TENSOR_CORES, np.random.default_rng(5)) for _ in "ab")
-    assert step == again and str(one.dag) == str(other.dag)
+    (one, gene), (other, again) = (drawn(TENSOR_CORES, np.random.default_rng(5)) for _ in "ab")
+    assert gene == again and str(one.dag) == str(other.dag)
     for name, array in one.arrays.items():
         np.testing.assert_array_equal(array, other.arrays[name])
 

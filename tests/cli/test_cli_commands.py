@@ -86,61 +86,29 @@ def test_tune_goes_on_without_measuring_again(tuned: tuple[Path, Result], model:
 
 @pytest.mark.cpu
 def test_a_profile_measures_what_its_plan_tells(model: Path, tmp_path: Path) -> None:
-    planned = cli("plan", model, "--profile")
+    planned = cli("plan", model, "--strategy", "profile")
     assert planned.exit_code == 0, planned.output
     programs = int(planned.output.split(" programs to measure")[0].split()[-1])
     db = tmp_path / "t.db"
-    result = cli("tune", model, "--profile", "--db", db)
+    result = cli("tune", model, "--strategy", "profile", "--db", db)
     assert result.exit_code == 0, result.output
     with Database.open(db, readonly=True) as database:
         counted = Counter(t.origin for t in database.trials())
     assert counted["default"] == 1
     # the default program may be one of those that are planned
     assert programs - 1 <= counted["profile"] <= programs
-    check_error(
-        cli("tune", model, "--profile", "--reuse", "--db", db), "leave out reuse, or profile"
-    )
 
 
-@pytest.mark.parametrize(
-    ("words", "reuse"),
-    [
-        ((), False),
-        (("--reuse",), "ranked"),
-        (("--reuse", "ranked"), "ranked"),
-        (("--reuse", "all"), "all"),
-        (("--reuse=all",), "all"),
-        (("--reuse", "--trials", "3"), "ranked"),
-        (("--reuse", "all", "--trials", "3"), "all"),
-    ],
-    ids=str,
-)
-@pytest.mark.parametrize("first", [True, False], ids=["model first", "model last"])
-def test_reuse_may_name_its_mode(
-    words: tuple[str, ...],
-    reuse: str | bool,
-    first: bool,
-    model: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """A model after --reuse is no mode."""
+@pytest.mark.parametrize("name", ["reuse", "reuse-all", "profile"])
+def test_a_plan_is_of_a_strategy(name: str, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
-    monkeypatch.setattr(tw, "tune", lambda models, **given: asked.append((len(models), given)))
-    result = cli("tune", *((model, *words) if first else (*words, model)))
-    assert result.exit_code == 0, result.output
-    ((models, given),) = asked
-    assert (models, given["reuse"]) == (1, reuse)
-    assert cli("tune", *words).exit_code == 2, "no model"
-
-
-@pytest.mark.parametrize("words", [(), ("--reuse",), ("--reuse", "all")], ids=str)
-def test_a_plan_is_of_a_way_to_reuse(
-    words: tuple[str, ...], model: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = []
-    monkeypatch.setattr(tw, "plan", lambda _, **given: asked.append(given["reuse"]))
-    assert cli("plan", *words, model).exit_code == 0
-    assert asked == ["all" if "all" in words else "ranked"]
+    for command in ("tune", "plan"):
+        monkeypatch.setattr(tw, command, lambda _, **given: asked.append(given["strategy"]))
+        assert cli(command, "--strategy", name, model).exit_code == 0
+    assert cli("plan", model).exit_code == 0
+    assert asked == [name, name, "reuse"]
+    result = cli("plan", model, "--strategy", "random")
+    assert result.exit_code == 2 and "unknown strategy of a plan 'random'" in result.output
 
 
 @pytest.mark.cpu

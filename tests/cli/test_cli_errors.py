@@ -48,7 +48,6 @@ def test_a_value_that_has_to_be_known(tmp_path: Path) -> None:
         ("--objective", "fastest", "known: sum"),
         ("--objective", "requirement:0.1,0.2", "for each model, 1 here"),
         ("--objective", "geomean:quick", "not a list of numbers"),
-        ("--strategy", "guess", "known: evolution"),
     ],
 )
 def test_bad_option_values(model: Path, tmp_path: Path, option: str, value: str, part: str) -> None:

@@ -30,7 +30,7 @@ def test_usage_names_models() -> None:
 
 
 def test_every_strategy_is_named() -> None:
-    words = re.findall(r"\w+", cli("tune", "--help").output)
+    words = re.findall(r"[\w-]+", cli("tune", "--help").output)
     assert set(STRATEGIES) <= set(words)
 
 

@@ -94,7 +94,7 @@ def drawn(output: Tensor, target: CpuTarget, count: int, seed: int) -> list[Prog
     """Programs of the space of a computation, as they come."""
     space = Space(ComputeDAG((output,)), target)
     rows = space.sample(np.random.default_rng(seed), count)
-    return [space.sketches[s].concrete(row) for s, row in zip(rows.sketch, rows.rows, strict=True)]
+    return [space.concrete(int(s), row) for s, row in zip(rows.sketch, rows.rows, strict=True)]
 
 
 OUTPUTS = {

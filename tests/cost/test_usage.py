@@ -137,7 +137,7 @@ def test_usage_is_that_of_the_concrete_loops(name: str, kind: str, target: Targe
     usage = usage_of(FeatureExtractor(space), population)
     columns = np.stack([usage.blocks, usage.threads, usage.bytes], axis=1)
     for k, row, found in zip(population.sketch, population.rows, columns, strict=True):
-        program = space.sketches[k].concrete(row)
+        program = space.concrete(int(k), row)
         expected = [
             (c.blocks, c.threads, c.bytes) for c in counted(space.dag, program, space.target)
         ]

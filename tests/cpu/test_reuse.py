@@ -41,7 +41,7 @@ def test_a_recorded_relative_saves_a_search(tmp_path: Path) -> None:
     plan = tw.plan(product(96), db=db)
     assert [s.programs for s in plan.steps] == [LENGTH]
     assert "product64: recorded" in str(plan)
-    result = tw.tune(product(96), trials=LENGTH, db=db, reuse=True, progress=False)
+    result = tw.tune(product(96), trials=LENGTH, db=db, strategy="reuse", progress=False)
     assert result.trials == LENGTH
     with Database.open(db, create=False, readonly=True) as records:
         hashes = {w.name: w.hash for w in records.workloads()}
@@ -67,10 +67,10 @@ def test_all_that_the_published_tuner_enumerates_is_measured(
 ) -> None:
     """Without a budget, to the plan's end; the same command then has nothing left to do."""
     simulate(monkeypatch)
-    (step,) = tw.plan(product(96), db=recorded, reuse="all").steps
+    (step,) = tw.plan(product(96), db=recorded, strategy="reuse-all").steps
     assert step.programs > LENGTH == tw.plan(product(96), db=recorded).steps[0].programs
     with caplog.at_level(logging.INFO, logger="tilewright"):
-        result = tw.tune(product(96), db=recorded, reuse="all", progress=False)
+        result = tw.tune(product(96), db=recorded, strategy="reuse-all", progress=False)
     told = f"reuse took {result.trials} of {step.programs} expected programs"
     assert told in caplog.messages
     with Database.open(recorded, create=False, readonly=True) as records:
@@ -78,7 +78,7 @@ def test_all_that_the_published_tuner_enumerates_is_measured(
         trials = [t for t in records.trials(hashes["product96"]) if t.origin != DEFAULT]
     assert {THREADS, LOADS} <= {t.origin for t in trials} <= {THREADS, LOADS, UNROLL, CHOICE}
     assert result.trials == len(trials) > LENGTH
-    again = tw.tune(product(96), db=recorded, reuse="all", progress=False)
+    again = tw.tune(product(96), db=recorded, strategy="reuse-all", progress=False)
     assert again.trials == result.trials
 
 
@@ -107,8 +107,3 @@ def test_a_relatives_program_that_does_not_build_is_let_go(
     check(tw.compile(product(96), db=recorded, notes=notes.append))
     (note,) = notes
     assert "cannot be used" in note and note.endswith("using the default program")
-
-
-def test_reuse_and_another_strategy_do_not_go_together(tmp_path: Path) -> None:
-    with pytest.raises(tw.InputError, match="strategy='random'"):
-        tw.tune(product(64), trials=4, db=tmp_path / "x.db", reuse=True, strategy="random")

@@ -16,10 +16,8 @@ from tilewright.front.tuning_tasks import tasks_of
 from tilewright.ground.errors import ScheduleError
 from tilewright.records.database import Database
 from tilewright.records.rows import DEFAULT, Trial
-from tilewright.schedule.state import State
-from tilewright.schedule.template_step import UseTemplate, matched
+from tilewright.schedule.producers import matched, template_gene
 from tilewright.schedule.templates import REGISTERS
-from tilewright.schedule.trace import gene_of
 
 pytestmark = pytest.mark.cpu
 
@@ -56,11 +54,11 @@ def record(db: Path, path: Path) -> int:
         database.add_machine(machine)
         for task in tasks_of(tw.load(path)):
             try:
-                anchor = matched(State(task.dag), REGISTERS)
+                anchor = matched(task.dag, REGISTERS)
             except ScheduleError:
                 continue
             row = next(iter(REGISTERS.rows(anchor, target)))
-            gene = gene_of([UseTemplate(REGISTERS.name, row)])
+            gene = template_gene(REGISTERS.name, row)
             database.add_workload(task.row)
             database.add_trials([Trial(task.hash, machine.fingerprint, gene, 0, 0, (1e-6,))])
             count += 1

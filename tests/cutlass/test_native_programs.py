@@ -26,7 +26,10 @@ from tilewright.ground.errors import ScheduleError
 from tilewright.measure.trial import RunOptions
 from tilewright.records.database import Database
 from tilewright.runtime import nvrtc
-from tilewright.search.strategies.offered import TEMPLATE, Offered
+from tilewright.search.strategies.evolution import TEMPLATE
+from tilewright.search.strategies.memory import Candidate, Listed
+from tilewright.search.tasks import TaskSearch, TuningTask
+from tilewright.space.space import Space
 from tilewright.target import Target
 from tilewright.target.cpu import host_cpu
 
@@ -43,7 +46,7 @@ def test_genes_are_read_back() -> None:
     )
     again = native_of(dag, Gene.of(gene.text), A100)
     assert again.parameters == TILES and again.match.template == "cutlass.gemm"
-    assert gene.is_native and not Gene("[]").is_native
+    assert gene.key == "native" and Gene("[]").key != "native"
     pair = two_convolutions()
     gene = gene_of(match("b2b_conv", pair), IN_SHARED)
     assert native_of(pair, gene, A100).parameters == IN_SHARED
@@ -85,14 +88,30 @@ def test_templates_take_turns_in_what_is_offered(monkeypatch: pytest.MonkeyPatch
     assert offered(product(512, 512, 512), A100) == []
 
 
+def test_programs_are_candidates_of_the_space() -> None:
+    """Behind its sketches, the most promising first; nothing that is drawn or changed is one."""
+    dag = product(512, 512, 512)
+    space = Space(dag, A100)
+    assert list(space.natives) == offered(dag, A100)
+    for number, gene in enumerate(space.natives[:3], len(space.sketches)):
+        found = space.row_of(gene)
+        assert found is not None and (found.sketch == number).all()
+        assert space.gene(number, found.rows[0]) == gene
+    assert (space.sample(np.random.default_rng(0), 256).sketch < len(space.sketches)).all()
+    assert Space(product(64, 64, 64), host_cpu()).natives == ()
+
+
 def test_programs_are_offered_once() -> None:
-    programs = Offered.of(product(512, 512, 512), A100)
-    first = programs.ask(5)
+    task = TuningTask("product", product(512, 512, 512))
+    search = TaskSearch.start(task, task.space(A100), None, lambda *_: Listed(None, None))
+    rng = np.random.default_rng(0)
+    gene = search.space.natives[2]
+    known = Candidate.at(search.space.row_of(gene), gene)
+    search.offered.tell([known], [1.0])
+    first, then = search.offered.ask(rng, 5), search.offered.ask(rng, 5)
     assert [c.origin for c in first] == [TEMPLATE] * 5
-    assert programs.ask(5) == first, "as long as nobody is told"
-    programs.tell(first)
-    assert not {c.gene for c in programs.ask(5)} & {c.gene for c in first}
-    assert Offered.of(product(64, 64, 64), host_cpu()).candidates == ()
+    genes = [c.gene for c in (*first, *then)]
+    assert genes == [g for g in search.space.natives if g != known.gene][:10]
 
 
 def test_binaries_are_shared_by_workloads(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -185,7 +204,7 @@ def test_tuning_measures_templates_beside_sketches_and_resumes(tmp_path: Path) -
     with Database.open(db, readonly=True) as database:
         (machine,) = database.machines()
         found = list(database.trials(workload_hash(task.dag), machine.fingerprint))
-    native = [t for t in found if t.gene.is_native]
+    native = [t for t in found if t.gene.key == "native"]
     assert len(native) == trials and len(found) > trials, "the default program is a sketch's"
     assert all(t.ok and t.origin == TEMPLATE for t in native)
     again = tw.tune(task, target="emulated", trials=trials, db=db, options=QUICK)

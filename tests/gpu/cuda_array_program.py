@@ -16,7 +16,8 @@ import numpy as np
 from cuda_program import FOLDER, LIBRARY, binary, calls, error_of, function
 from gpu_cases import CASES
 
-from tilewright.build import build
+from tilewright.build.compile import build_nest
+from tilewright.contract.gene import Gene
 from tilewright.graph.builder import GraphBuilder
 from tilewright.graph.partition import partition
 from tilewright.network.link import linked
@@ -24,7 +25,6 @@ from tilewright.runtime import dlpack
 from tilewright.runtime.cuda import CudaDevice
 from tilewright.runtime.cuda_arrays import CudaArray
 from tilewright.runtime.device import DeviceFunction
-from tilewright.schedule.steps import Step
 from tilewright.space.space import Space
 from tilewright.target import Target
 
@@ -179,7 +179,7 @@ def network(device: CudaDevice) -> tuple[int, float]:
     y = b.emit("softmax", b.emit("matmul", product, product), axis=1)
     cut = partition(b.build([y], ["y"]))
     kernels = {
-        t.key: build(t.dag, trace_of(Space(t.dag, target)), target, f"task_{i}")
+        t.key: build_nest(t.dag, gene_of(Space(t.dag, target)), target, f"task_{i}")
         for i, t in enumerate(cut.tasks)
     }
     net = linked(cut, kernels, target)
@@ -190,10 +190,10 @@ def network(device: CudaDevice) -> tuple[int, float]:
     return len(net.artifact.launches), float(np.abs(host - there.numpy()).max())
 
 
-def trace_of(space: Space) -> tuple[Step, ...]:
+def gene_of(space: Space) -> Gene:
     """Some valid program."""
     found = space.sample(np.random.default_rng(0), 32)
-    return tuple(space.trace(int(found.sketch[0]), found.rows[0]))
+    return space.gene(int(found.sketch[0]), found.rows[0])
 
 
 def main() -> None:

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from gpu_cases import CASES
 
-from tilewright.build import build
+from tilewright.build.compile import build_nest
 from tilewright.build.native import build_native
 from tilewright.contract.artifact import Artifact
 from tilewright.cutlass import gene_of, matches_of
@@ -36,7 +36,7 @@ from tilewright.runtime.device import DeviceFunction
 from tilewright.runtime.emulated import HEADERS, TEMPLATE_OPTIONS, WRAPPERS
 from tilewright.runtime.headers import folders
 from tilewright.runtime.tensor_maps import EncodedMap
-from tilewright.schedule.steps import UseTemplate
+from tilewright.schedule.producers import template_gene
 from tilewright.schedule.templates import WARP_SPECIALIZED
 from tilewright.target import Target
 
@@ -135,8 +135,8 @@ def boxes(device: CudaDevice) -> dict[str, Any]:
     """A product whose factors are copied by tensor maps; on arrays that are aligned, or not."""
     a, b = (placeholder(shape, "float16", name=n) for n, shape in SHAPES.items())
     dag = ComputeDAG([relu(matmul(a, b))])
-    step = UseTemplate(WARP_SPECIALIZED.name, (64, 128, 64, 1, 3))
-    artifact = binary(build(dag, [step], Target.parse("emulated"), "boxes"))
+    gene = template_gene(WARP_SPECIALIZED.name, (64, 128, 64, 1, 3))
+    artifact = binary(build_nest(dag, gene, Target.parse("emulated"), "boxes"))
     small = tuple(replace(x, shared_bytes=0) for x in artifact.launches)
     fn = DeviceFunction(replace(artifact, launches=small), device)
     rng = np.random.default_rng(0)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tilewright.build import build
+from tilewright.build.compile import build_nest
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.cost.features import COLUMNS, INDEX
 from tilewright.cost.resources import SPARE_REGISTERS
@@ -31,8 +32,8 @@ def test_workers_are_those_of_the_launches(name: str) -> None:
     features, owner = extractor.extract(population)
     values = np.exp2(features) - 1.0
     for i in range(0, 40, 4):
-        trace = space.trace(int(population.sketch[i]), population.rows[i])
-        launches = build(space.dag, trace, MALI, "k").launches
+        gene = space.gene(int(population.sketch[i]), population.rows[i])
+        launches = build_nest(space.dag, gene, MALI, "k").launches
         found = {
             tuple(round(float(row[INDEX[c]])) for c in ("block_x", "thread_x", "thread_y"))
             for row in values[owner == i]
@@ -126,7 +127,7 @@ def test_the_estimate_knows_what_makes_programs_slow() -> None:
     values = np.exp2(extractor.extract(best)[0].max(axis=0)) - 1.0
     assert values[INDEX["block_x"]] >= 32 and values[INDEX["thread_x"]] >= 64
     drawn = space.sample(np.random.default_rng(0), 512)
-    derived = drawn[[not space.sketches[k].is_template for k in drawn.sketch]]
+    derived = drawn[[not space.sketches[k].is_listed for k in drawn.sketch]]
     typical = np.median(extractor.latency(derived))
     assert extractor.latency(best)[0] < typical / 3
     norm = Space(ComputeDAG([ops.matrix_norm(given(1, 512, 512))]), A100)

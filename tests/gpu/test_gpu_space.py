@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from gpu_cases import CASES, Case, gemm_relu, tiled
 
-from tilewright.build import build
+from tilewright.build.compile import build_nest
 from tilewright.contract.artifact import Artifact
+from tilewright.contract.gene import Gene
 from tilewright.cost.candidates import Population
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.cost.features import INDEX
@@ -23,8 +24,8 @@ from tilewright.runtime.device import Device, DeviceFunction
 from tilewright.runtime.emulated import EmulatedDevice
 from tilewright.runtime.opencl import OpenclDevice
 from tilewright.schedule.lower import lower
+from tilewright.schedule.producers import lowered_of
 from tilewright.schedule.state import State
-from tilewright.schedule.trace import trace_from_json, trace_to_json
 from tilewright.space.space import Space
 from tilewright.target import GpuTarget, Target
 from workloads import OPERATORS, attention, conv_layer, product
@@ -40,16 +41,14 @@ def test_candidates_equal_the_math(name: str) -> None:
     dag = DAGS[name]()
     space = Space(dag, A100)
     for sketch in space.sketches:
-        verify(sketch.lowered.program, symbolic=True)
+        verify(sketch.program, symbolic=True)
     rng = np.random.default_rng(5)
     population = space.sample(rng, 64)
     arrays = {t.name: rng.random(t.shape, np.float32) for t in (*dag.inputs, *dag.constants)}
     expected = dag.evaluate(arrays)
     for i in range(2):
-        trace = trace_from_json(
-            trace_to_json(space.trace(int(population.sketch[i]), population.rows[i]))
-        )
-        program = lower(State(dag).replay(trace), "candidate").program
+        gene = space.gene(int(population.sketch[i]), population.rows[i])
+        program = lowered_of(dag, Gene.of(gene.text), "candidate").program
         verify(program)
         found = interpret(program, arrays, arrays)
         for key, value in expected.items():
@@ -63,8 +62,8 @@ def test_candidates_run(name: str, opencl: OpenclDevice) -> None:
     rng = np.random.default_rng(6)
     population = space.sample(rng, 64)
     arrays = {t.name: rng.random(t.shape, np.float32) for t in (*dag.inputs, *dag.constants)}
-    trace = space.trace(int(population.sketch[0]), population.rows[0])
-    run(dag, build(dag, trace, opencl.target, "candidate"), opencl, arrays)
+    gene = space.gene(int(population.sketch[0]), population.rows[0])
+    run(dag, build_nest(dag, gene, opencl.target, "candidate"), opencl, arrays)
 
 
 def run(dag: ComputeDAG, artifact: Artifact, device: Device, arrays: dict[str, np.ndarray]) -> None:
@@ -85,8 +84,8 @@ def test_candidates_stay_in_bounds(name: str) -> None:
     rng = np.random.default_rng(0)
     population = space.sample(rng, 64)
     arrays = {t.name: rng.random(t.shape, np.float32) for t in (*dag.inputs, *dag.constants)}
-    trace = space.trace(int(population.sketch[0]), population.rows[0])
-    run(dag, build(dag, trace, device.target, "candidate"), device, arrays)
+    gene = space.gene(int(population.sketch[0]), population.rows[0])
+    run(dag, build_nest(dag, gene, device.target, "candidate"), device, arrays)
 
 
 @pytest.mark.parametrize("target", [A100, MALI])
@@ -99,12 +98,12 @@ def test_resources_are_those_of_the_lowered_program(target: GpuTarget) -> None:
     for sketch, at in space.groups(population):
         names = [n for n in sketch.resources if n[1] in ("threads", "shared")]
         amounts = [as_expr(sketch.resources[n]) for n in names]
-        columns = ColumnProgram(amounts, sketch.bounds.definitions).run(
+        columns = ColumnProgram(amounts, sketch.definitions).run(
             sketch.environment(population.rows[at])
         )
         for i in range(4):
             row = population.rows[at[i]]
-            program = lower(State(dag).replay(sketch.trace(row)), "p").program
+            program = space.concrete(int(population.sketch[at[i]]), row)
             found: dict[tuple[str, str], int] = {}
             for kernel in kernels(program.body):
                 threads = thread_counts(kernel).get(Kind.THREAD_X, 1)
@@ -153,7 +152,7 @@ def test_a_few_candidates_are_found_where_few_are_valid() -> None:
     """Of a layer of BERT one draw of fifty is valid on a GPU."""
     space = Space(product(128, 3072, 768), Target.parse("cuda:h100"))
     drawn = space.draw(np.random.default_rng(0), 4096)
-    tiled = [s.is_template for s in space.sketches].index(False)
+    tiled = [s.is_listed for s in space.sketches].index(False)
     share = space.satisfied(Population(drawn, np.full(len(drawn), tiled))).mean()
     assert 0 < share < 0.05
     for seed in range(32):

@@ -15,7 +15,7 @@ import pytest
 
 import tilewright as tw
 from cli_models import cli, save_classifier
-from tilewright.build import build
+from tilewright.build.compile import build_nest
 from tilewright.expr import operators as ops
 from tilewright.front.inspection import find_program, write_report
 from tilewright.front.machine import machine_of
@@ -26,7 +26,6 @@ from tilewright.records.database import Database
 from tilewright.runtime import nvrtc
 from tilewright.runtime.cuda import CudaDevice
 from tilewright.runtime.opencl import OpenclDevice
-from tilewright.schedule.trace import steps_of
 from tilewright.search.confirmation import Confirmation
 from tilewright.target import Target
 from workloads import given
@@ -66,8 +65,8 @@ def test_compile_uses_the_records(tuned: tuple[Path, Any]) -> None:
     with Database.open(tuned[0], readonly=True) as database:
         best = find_program(database)
     assert "__kernel" in best.layers.ir
-    steps, target = steps_of(best.trial.gene), Target.parse(fn.artifact.target)
-    expected = build(product().dag, steps, target, fn.artifact.entry)
+    gene, target = best.trial.gene, Target.parse(fn.artifact.target)
+    expected = build_nest(product().dag, gene, target, fn.artifact.entry)
     assert fn.artifact.object_code == expected.object_code
     rng = np.random.default_rng(0)
     a, b = rng.random((24, 32), np.float32), rng.random((32, 40), np.float32)

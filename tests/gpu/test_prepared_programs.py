@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from prepared import run_blocked
-from tilewright.build import build
+from tilewright.build.compile import build_nest
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.space.default import default_of
@@ -34,8 +34,8 @@ def test_a_prepared_program_runs_without_what_makes_programs(tmp_path: Path) -> 
     dag = ComputeDAG([ops.softmax(given(24, 40))])
     space = Space(dag, target)
     default = default_of(space)
-    trace = space.trace(int(default.sketch[0]), default.rows[0])
-    (tmp_path / "program").write_bytes(build(dag, trace, target, "softmax").to_bytes())
+    gene = space.gene(int(default.sketch[0]), default.rows[0])
+    (tmp_path / "program").write_bytes(build_nest(dag, gene, target, "softmax").to_bytes())
     x = np.random.default_rng(0).standard_normal((24, 40)).astype(np.float32)
     np.save(tmp_path / "x.npy", x)
     run_blocked(RUN, [], tmp_path)

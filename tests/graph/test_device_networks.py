@@ -7,7 +7,7 @@ import pytest
 from graph_reference import Array, random_inputs, run_graph
 
 from devices import at_hand
-from tilewright.build import build
+from tilewright.build.compile import build_nest
 from tilewright.contract.artifact import DEVICE_ALIGNMENT, Artifact
 from tilewright.graph.builder import GraphBuilder
 from tilewright.graph.ir import Graph
@@ -61,8 +61,8 @@ def on_device(graph: Graph, target: Target) -> Network:
     for task in p.tasks:
         space = Space(task.dag, target)
         found = space.sample(np.random.default_rng(0), 32)
-        trace = space.trace(int(found.sketch[0]), found.rows[0])
-        kernels[task.key] = build(task.dag, trace, target, task.name)
+        gene = space.gene(int(found.sketch[0]), found.rows[0])
+        kernels[task.key] = build_nest(task.dag, gene, target, task.name)
     return linked(p, kernels, target)
 
 

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 from graph_reference import Array, random_inputs, run_graph
 
-from tilewright.build import build, default_gene
+from tilewright.build import default_gene
+from tilewright.build.compile import build_nest
 from tilewright.contract.artifact import Artifact
 from tilewright.graph.builder import GraphBuilder
 from tilewright.graph.ir import Graph, Value
@@ -23,7 +24,6 @@ from tilewright.ground.text import size
 from tilewright.network.entry import Copy, InterfaceBuffer, KernelCall, Slot, entry_ir
 from tilewright.network.executor import Network
 from tilewright.network.link import linked
-from tilewright.schedule.trace import steps_of
 from tilewright.space.space import Space
 from tilewright.target import Target
 
@@ -37,7 +37,7 @@ def floats(*shape: int) -> Array:
 
 def kernels_of(p: Partition, target: Target = TARGET) -> dict[str, Artifact]:
     return {
-        t.key: build(t.dag, steps_of(default_gene(Space(t.dag, target))), target, t.name)
+        t.key: build_nest(t.dag, default_gene(Space(t.dag, target)), target, t.name)
         for t in p.tasks
     }
 

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 
 import tilewright as tw
 from devices import tools
-from tilewright.build import build, default_gene
+from tilewright.build import default_gene
+from tilewright.build.compile import build_nest
 from tilewright.graph.builder import GraphBuilder
 from tilewright.graph.ir import Graph
 from tilewright.graph.partition import partition
@@ -26,7 +27,6 @@ from tilewright.ground.errors import BuildError, InputError, RunError
 from tilewright.network.executor import Network
 from tilewright.network.link import linked
 from tilewright.runtime.library import _description
-from tilewright.schedule.trace import steps_of
 from tilewright.space.space import Space
 from tilewright.target import Target
 
@@ -55,7 +55,7 @@ def network(target: str = "cpu cores=2") -> Network:
     parsed = Target.parse(target)
     p = partition(graph())
     kernels = {
-        t.key: build(t.dag, steps_of(default_gene(Space(t.dag, parsed))), parsed, t.name)
+        t.key: build_nest(t.dag, default_gene(Space(t.dag, parsed)), parsed, t.name)
         for t in p.tasks
     }
     return linked(p, kernels, parsed)

@@ -5,7 +5,7 @@
     python tests/manifest/side_by_side.py main --rows 8 --keep texts    both sides stay in a folder
 
 Prints a unified diff, as `git diff` does, and nothing where all texts are equal. Each side is
-written by its own sources, in a process of its own.
+written by its own sources and its own copy of this file, in a process of its own.
 """
 
 from __future__ import annotations
@@ -63,7 +63,8 @@ def main() -> int:
         stack.callback(subprocess.run, [*tree, "remove", "--force", str(base)], check=True)
         for side, sources in (("before", base), ("after", ROOT)):
             (keep / side).mkdir(parents=True)
-            command = [sys.executable, __file__, options.commit, *options.names]
+            script = sources / Path(__file__).resolve().relative_to(ROOT)
+            command = [sys.executable, str(script), options.commit, *options.names]
             command += ["--rows", str(options.rows), "--write", str(keep / side)]
             environment = {**os.environ, "PYTHONPATH": str(sources / "src")}
             subprocess.run(command, env=environment, check=True)

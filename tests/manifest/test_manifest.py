@@ -28,10 +28,10 @@ from tilewright.cost.extractor import FeatureExtractor
 from tilewright.ground.errors import BuildError
 from tilewright.nest.nodes import Program
 from tilewright.nest.print import program_text
-from tilewright.schedule.lower import lower
-from tilewright.schedule.state import State
+from tilewright.schedule.producers import lowered_of
+from tilewright.space.candidate_space import Producer
 from tilewright.space.default import default_of
-from tilewright.space.space import Sketch, Space
+from tilewright.space.space import Space
 from tilewright.target import CpuTarget, GpuTarget, Target
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "manifest"
@@ -43,7 +43,7 @@ TOLERANCE = 1e-5
 SEED = 28
 
 
-def sketch_line(sketch: Sketch) -> str:
+def sketch_line(sketch: Producer) -> str:
     """Name, numbers of decisions and constraints, a digest of all decisions' tables."""
     tables = hashlib.sha256()
     for d in sketch.decisions:
@@ -73,7 +73,7 @@ def sums(values: np.ndarray) -> str:
 def programs(space: Space, population: Population) -> Iterable[Program]:
     """The candidates' concrete nests."""
     for k, row in zip(population.sketch, population.rows, strict=True):
-        yield lower(State(space.dag).replay(space.trace(int(k), row)), "kernel").program
+        yield lowered_of(space.dag, space.gene(int(k), row), "kernel").program
 
 
 def described(name: str, target: Target, rows: int, codes: int) -> list[str]:

@@ -18,9 +18,7 @@ from tilewright.contract.gene import Gene
 from tilewright.measure.measurer import MeasureResult
 from tilewright.nest.print import program_text
 from tilewright.records.database import Database
-from tilewright.schedule.lower import lower
-from tilewright.schedule.state import State
-from tilewright.schedule.trace import steps_of
+from tilewright.schedule.producers import lowered_of
 from tilewright.search.tasks import TuningTask
 from tilewright.search.tuner import Budget, Tuner
 from tilewright.target import Target
@@ -57,11 +55,10 @@ class SimulatedDevice:
     def nest(self, task: TuningTask, gene: Gene) -> str:
         """The text of a gene's program."""
         if gene not in self.nests:
-            if gene.is_native:  # a template's program has no nest
+            if gene.key == "native":  # a template's program has no nest
                 self.nests[gene] = gene.text
                 return gene.text
-            state = State(task.dag).replay(steps_of(gene))
-            self.nests[gene] = program_text(lower(state, "kernel").program)
+            self.nests[gene] = program_text(lowered_of(task.dag, gene, "kernel").program)
         return self.nests[gene]
 
     def close(self) -> None:

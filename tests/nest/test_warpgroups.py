@@ -32,9 +32,7 @@ from tilewright.nest.instructions import (
 from tilewright.nest.nodes import For, Node, Program
 from tilewright.nest.reference.interpret import interpret
 from tilewright.nest.verify import verify
-from tilewright.schedule.lower import lower
-from tilewright.schedule.state import State
-from tilewright.schedule.steps import UseTemplate
+from tilewright.schedule.producers import lowered_of, template_gene
 from tilewright.target import Target
 
 FLOAT16 = DTYPES["float16"]
@@ -55,8 +53,8 @@ def product(left_turned: bool = False, right_turned: bool = False) -> ComputeDAG
 
 
 def program(dag: ComputeDAG, stages: int = 4) -> Program:
-    step = UseTemplate("matmul.warpgroups.1", (64, 128, 64, 1, stages))
-    return lower(State(dag).replay([step]), "product").program
+    gene = template_gene("matmul.warpgroups.1", (64, 128, 64, 1, stages))
+    return lowered_of(dag, gene, "product").program
 
 
 def run(dag: ComputeDAG, candidate: Program) -> None:
@@ -191,8 +189,8 @@ def steps_of_windows(is_left: bool, turned: bool, rows: int) -> int:
     if is_left and rows == 256:
         numbers = (rows, 128, 64, 2, 3)
     dag = product(*turns)
-    step = UseTemplate("matmul.warpgroups.1", numbers)
-    lowered = lower(State(dag).replay([step]), "product").program
+    gene = template_gene("matmul.warpgroups.1", numbers)
+    lowered = lowered_of(dag, gene, "product").program
     text = compile_program(lowered, Target.parse("cuda:h100")).object_code.decode()
     found = set(re.findall(r"tw_wgmma_m64n128k16<(\d), (\d), (\d+), (\d+)>\(", text))
     ((left, right, *steps),) = found

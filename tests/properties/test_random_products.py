@@ -10,16 +10,14 @@ from backends import Backend, compiled, interpreted
 from random_dags import Case, random_contraction
 from test_random_programs import TARGETS, compare
 
+from tilewright.contract.gene import Gene
 from tilewright.cost.extractor import FeatureExtractor
+from tilewright.expr.dag import ComputeDAG
 from tilewright.ground.errors import ScheduleError
 from tilewright.nest.print import program_text
 from tilewright.nest.verify import verify
-from tilewright.schedule.lower import lower
-from tilewright.schedule.state import State
-from tilewright.schedule.template_step import UseTemplate, matched
+from tilewright.schedule.producers import lowered_of, maker_of, matched, template_gene
 from tilewright.schedule.templates import REGISTERS
-from tilewright.schedule.trace import trace_from_json, trace_to_json
-from tilewright.space.rules.template import TEMPLATE
 from tilewright.space.space import Space
 
 pytestmark = pytest.mark.no_cover
@@ -29,34 +27,32 @@ SMALL = {"down": (1, 2, 3, 8), "across": (1, 2, 3, 8)}  # there are few tiles
 KINDS = ("left packed", "right packed", "constant packed", "panels", "windows", "batch")
 
 
-def rows(rng: np.random.Generator, state: State) -> list[UseTemplate]:
-    """Steps of random numbers, all that are legal."""
+def rows(rng: np.random.Generator, dag: ComputeDAG) -> list[Gene]:
+    """Genes of random numbers, all that are legal."""
     found = []
     while len(found) < ROWS:
         numbers = [int(rng.choice(SMALL.get(n, o))) for n, o in REGISTERS.options.items()]
-        step = UseTemplate(REGISTERS.name, tuple(numbers))
+        gene = template_gene(REGISTERS.name, tuple(numbers))
         try:
-            state.copy().apply(step)
+            maker_of(dag, gene)
         except ScheduleError:
             continue
-        found.append(step)
+        found.append(gene)
     return found
 
 
-def check(case: Case, step: UseTemplate, run: Backend) -> set[str]:
-    """Replay, verify and run one program; returns what it has."""
-    trace = trace_from_json(trace_to_json([step]))
-    state = State(case.dag).replay(trace)
-    lowered = lower(state, "program")
+def check(case: Case, gene: Gene, run: Backend) -> set[str]:
+    """Make, verify and run one program; returns what it has."""
+    lowered = lowered_of(case.dag, Gene.of(gene.text), "program")
     try:
         verify(lowered.program)
         (found,) = run(lowered, case.arrays).values()
         (expected,) = case.dag.evaluate(case.arrays).values()
         compare(found, expected, case.is_exact)
     except Exception as error:
-        error.add_note(f"{trace_to_json(trace)}\n{program_text(lowered.program)}")
+        error.add_note(f"{gene.text}\n{program_text(lowered.program)}")
         raise
-    text, anchor = program_text(lowered.program), matched(State(case.dag), REGISTERS)
+    text, anchor = program_text(lowered.program), matched(case.dag, REGISTERS)
     has = (
         "left.packed" in text,
         "right.packed" in text,
@@ -74,13 +70,12 @@ def test_any_row_computes_the_contraction(run: Backend, problems: int) -> None:
     for seed in range(problems):
         rng = np.random.default_rng(seed)
         case = random_contraction(rng, seed)
-        state = State(case.dag)
         try:
-            matched(state, REGISTERS)
+            matched(case.dag, REGISTERS)
         except ScheduleError:
             continue
-        for step in rows(rng, state):
-            seen.update(check(case, step, run))
+        for gene in rows(rng, case.dag):
+            seen.update(check(case, gene, run))
             seen["programs"] += 1
     assert seen["programs"] > 2 * problems, seen
     assert not [kind for kind in KINDS if not seen[kind]], seen
@@ -91,13 +86,11 @@ def test_offered_rows_are_few_and_scored(target: object) -> None:
     for seed in range(24):
         case = random_contraction(np.random.default_rng(seed), seed)
         try:
-            space = Space(case.dag, target, [TEMPLATE])  # type: ignore[arg-type]
+            space = Space(case.dag, target, (), templates=[REGISTERS])  # type: ignore[arg-type]
         except ScheduleError:  # no template computes it
             continue
         everyone = space.enumerate(1000)
         assert 1 <= len(everyone) <= 200, seed
         assert np.isfinite(FeatureExtractor(space).latency(everyone)).all(), seed
         sketch, row = int(everyone.sketch[-1]), everyone.rows[-1]
-        (step,) = space.trace(sketch, row)
-        assert isinstance(step, UseTemplate)
-        check(case, step, interpreted)
+        check(case, space.gene(sketch, row), interpreted)

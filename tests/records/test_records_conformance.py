@@ -349,7 +349,7 @@ def test_another_schema_is_refused(target: str, schema: str, who: str) -> None:
     with Database.open(target) as database, database._store.write() as connection:
         connection.execute(update(meta).values(value=schema))
         connection.execute(text("CREATE TABLE loads (machine TEXT)"))
-    said = rf"has schema {schema}, .* reads schema 4: use {who}.* to `export` it, then import that"
+    said = rf"has schema {schema}, .* reads schema 5: use {who}.* to `export` it, then import that"
     for options in ({}, {"readonly": True}):
         with pytest.raises(RecordsError, match=said):
             Database.open(target, **options)

@@ -36,9 +36,9 @@ from tilewright.report.words import ORIGINS, RULES, origin_words, sketch_words
 from tilewright.schedule.steps import Winograd
 from tilewright.search.reuse.strategy import RANKED
 from tilewright.search.strategies.evolution import CHOICE, CROSSOVER, PARENT, SAMPLE
-from tilewright.search.strategies.offered import PARTS
-from tilewright.search.strategies.offered import TEMPLATE as ROW
+from tilewright.search.strategies.evolution import TEMPLATE as ROW
 from tilewright.search.strategies.profiler import PROFILE
+from tilewright.search.tasks import PARTS
 from tilewright.space.derivation import UNTOLD
 from tilewright.space.rules import CPU_RULES, GPU_RULES
 from tilewright.target import Target

@@ -136,7 +136,6 @@ CASES: dict[str, Case] = {
     "cache_read": Case(matmul, steps.CacheRead("A", ("C",))),
     "rfactor_outer": Case(matmul, steps.RFactor("C", "k", 2, outer=True)),
     "rfactor_padded": Case(matmul, steps.RFactor("C", "k", 4)),
-    "template": Case(matmul_relu, steps.UseTemplate("matmul.threads.1", (32, 32, 8, 4, 4))),
     "winograd": Case(rows, steps.Winograd("y", ("h",), 2)),
     "online_softmax": Case(attention, steps.OnlineSoftmax("y", 4)),
     "form": Case(prefixes, steps.UseForm("y", "running", 4), (steps.ComputeInline("e"),)),

@@ -14,17 +14,15 @@ from tilewright.expr.tensors import compute, placeholder, reduce_axis
 from tilewright.expr.tensors import sum as sum_over
 from tilewright.ground.errors import ScheduleError
 from tilewright.nest.print import program_text
-from tilewright.schedule.lower import Lowered, lower
-from tilewright.schedule.state import State
-from tilewright.schedule.template_step import UseTemplate, matched
+from tilewright.schedule.lower import Lowered
+from tilewright.schedule.producers import instance_of, lowered_of, matched, template_gene
 from tilewright.schedule.templates import REGISTERS
 from tilewright.target import Target
 from workloads import given, product, weight
 
 
 def lowered(output: Tensor, *row: int) -> Lowered:
-    state = State(ComputeDAG([output])).replay([UseTemplate(REGISTERS.name, row)])
-    return lower(state, "registers")
+    return lowered_of(ComputeDAG([output]), template_gene(REGISTERS.name, row), "registers")
 
 
 def test_a_product_of_panels(golden: Callable[[str, str], None]) -> None:
@@ -58,7 +56,7 @@ def test_a_convolution_of_packed_weights(golden: Callable[[str, str], None]) -> 
 )
 def test_other_numbers_are_refused(row: tuple[int, ...], message: str) -> None:
     with pytest.raises(ScheduleError, match=message):
-        State(product(64, 64, 64)).apply(UseTemplate(REGISTERS.name, row))
+        instance_of(product(64, 64, 64), REGISTERS.name, row)
 
 
 def test_a_constant_is_packed_once() -> None:
@@ -80,7 +78,7 @@ def test_there_are_few_rows_for_any_extents(spec: str) -> None:
     rng = np.random.default_rng(0)
     for _ in range(40):
         m, n, k = (int(e) for e in 2 ** rng.uniform(1, 13, 3))
-        anchor = matched(State(product(m, n, k)), REGISTERS)
+        anchor = matched(product(m, n, k), REGISTERS)
         rows = list(REGISTERS.rows(anchor, target))
         assert 1 <= len(rows) == len(set(rows)) <= 200, (m, n, k)
         for row in rows:

@@ -21,6 +21,7 @@ from tilewright.records.database import Database
 from tilewright.search import measuring as measuring_module
 from tilewright.search import tuner as tuner_module
 from tilewright.search.progress import Budget, Progress
+from tilewright.search.strategies.table import STRATEGIES
 from tilewright.search.tasks import UNFINISHED, AllFailedError, TuningTask
 from tilewright.search.tuner import Tuner
 from tilewright.target import Target
@@ -84,7 +85,7 @@ def tuned(
     begun = machine.now_s
     with Database.open(file) as database:
         given = (tasks(n), database, MACHINE, machine, TARGET, make_scheduler)
-        one = Tuner(*given, strategy="random", begun=begun)
+        one = Tuner(*given, way=STRATEGIES["random"], begun=begun)
         machine.now_s += 0.5  # until it runs
         one.run(budget, told.append)
     return one, told, machine.now_s - begun

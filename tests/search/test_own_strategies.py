@@ -100,12 +100,6 @@ def test_a_mistake_names_the_strategy(
         tuned(strategy, tmp_path / "t.db")
 
 
-def test_reuse_and_profiles_have_strategies_of_their_own(tmp_path: Path) -> None:
-    for way in ({"reuse": True}, {"profile": True}):
-        with pytest.raises(InputError, match="leave out strategy="):
-            tw.tune(task(), db=tmp_path / "t.db", strategy=Mine, **way)  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize(
     ("rows", "sketch"),
     [

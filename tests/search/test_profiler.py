@@ -7,14 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import tilewright as tw
 from simulated_tuning import MACHINE, TARGET, SimulatedMachine, make_scheduler, make_tasks
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.dtypes import FLOAT32
 from tilewright.expr.tensors import placeholder
-from tilewright.ground.errors import InputError
 from tilewright.records.database import Database
 from tilewright.records.rows import DEFAULT
 from tilewright.search.strategies.profile_plan import plan_profile
@@ -22,9 +20,9 @@ from tilewright.search.strategies.profiler import (
     PROFILE,
     PROGRAMS,
     ROUND,
-    ProfileStrategy,
     profile_of,
 )
+from tilewright.search.strategies.table import STRATEGIES
 from tilewright.search.tuner import Budget, Tuner
 from tilewright.space.space import Space
 from tilewright.target import CpuTarget, Target
@@ -88,21 +86,20 @@ def test_sketches_and_cache_panels_differ() -> None:
 
 def test_a_strategy_proposes_its_list_and_no_more() -> None:
     space = Space(product(64), WIDE)
-    strategy = ProfileStrategy(space, FeatureExtractor(space))
+    strategy, other = (STRATEGIES[PROFILE].make(space, FeatureExtractor(space), None) for _ in "ab")
     rng = np.random.default_rng(0)
-    first = strategy.programs[0]
+    first, *rest = other.ask(rng, PROGRAMS)
     strategy.tell([first], [1e-3])  # read from the records
     batches = [strategy.ask(rng, ROUND) for _ in range(PROGRAMS)]
     proposed = [c.gene for batch in batches for c in batch]
-    assert proposed == [c.gene for c in strategy.programs[1:]]
+    assert proposed == [c.gene for c in rest]
     assert batches[-1] == []
 
 
 def profiler(file: Path, machine: SimulatedMachine) -> Tuner:
     return Tuner(
-        make_tasks(), Database.open(file), MACHINE, machine, TARGET, make_scheduler, PROFILE,
-        maker=lambda _: lambda space, extractor, model: ProfileStrategy(space, extractor),
-        profiles=True,
+        make_tasks(), Database.open(file), MACHINE, machine, TARGET, make_scheduler,
+        STRATEGIES[PROFILE],
     )  # fmt: skip
 
 
@@ -111,8 +108,12 @@ def test_a_profile_ends_by_itself_and_trains_nothing(tmp_path: Path) -> None:
     one = profiler(tmp_path / "t.db", machine)
     told = []
     searches = one.run(Budget(), told.append)
-    listed = [len(s.strategy.programs) for s in searches]  # type: ignore[attr-defined]
-    assert one.trials == sum(listed) and max(listed) <= PROGRAMS
+    listed = [s.trials for s in searches]
+    assert (
+        one.trials == sum(listed)
+        and max(listed) <= PROGRAMS
+        and not any(s.strategy.left for s in searches)
+    )
     assert told[-1].budget.trials == one.trials
     assert not one.model.trained and one.shares.train == 0.0
     origins = {t.origin for t in one.database.trials()}
@@ -141,10 +142,3 @@ def test_a_plan_tells_programs_and_time() -> None:
     head, *lines = str(plan).splitlines()
     assert head.startswith(f"3 tasks: {plan.programs} programs to measure, about 0:")
     assert lines == [f"{t.name}: {n}" for t, n in zip(tasks, plan.counts, strict=True)]
-
-
-@pytest.mark.parametrize("other", [{"reuse": True}, {"strategy": "random"}], ids=str)
-def test_a_profile_is_a_strategy_of_its_own(other: dict[str, object], tmp_path: Path) -> None:
-    task = tw.Task([ops.relu(given(3))])
-    with pytest.raises(InputError, match=r"leave out (reuse|strategy='random'), or profile"):
-        tw.tune(task, profile=True, db=tmp_path / "t.db", **other)  # type: ignore[arg-type]

@@ -20,8 +20,7 @@ from tilewright.records.rows import DEFAULT, Trial
 from tilewright.search.progress import Budget
 from tilewright.search.reuse.carry import Carrier
 from tilewright.search.reuse.parts import Parts, divisions
-from tilewright.search.strategies.offered import PARTS
-from tilewright.search.tasks import TuningTask
+from tilewright.search.tasks import PARTS, TuningTask
 from tilewright.search.tuner import Tuner
 from tilewright.space.default import default_gene, default_of
 from workloads import given, weight

@@ -25,6 +25,7 @@ from tilewright.search.reuse.rounds import CHOICE as ROUND_CHOICE
 from tilewright.search.reuse.rounds import LOADS, THREADS, UNROLL
 from tilewright.search.reuse.run import PROGRAMS, WELL_KNOWN, Planned, PlanScheduler, well_known
 from tilewright.search.reuse.strategy import LENGTH, ROUND, ReuseStrategy
+from tilewright.search.strategies.table import STRATEGIES
 from tilewright.search.task_scheduler import TaskInfo
 from tilewright.search.tasks import TuningTask, infos_of
 from tilewright.search.tuner import Budget, Tuner
@@ -71,7 +72,7 @@ def tuner_of(
         return planned.scheduler(infos, [model], TotalLatency(), rest=rest, seed=seed)
 
     tuner = Tuner(
-        planned.plan.tasks, database, here, machine, TARGET, schedule, "reuse", seed,
+        planned.plan.tasks, database, here, machine, TARGET, schedule, STRATEGIES["reuse"], seed,
         maker=planned.maker,
     )  # fmt: skip
     return tuner, planned

@@ -89,7 +89,7 @@ def pair(name: str, target: Target) -> tuple[Named, Named]:
 def example(named: Named) -> Population:
     """The best of some derived programs by the estimate."""
     drawn = named.space.sample(np.random.default_rng(2), 512)
-    some = drawn[[not named.space.sketches[k].is_template for k in drawn.sketch]]
+    some = drawn[[not named.space.sketches[k].is_listed for k in drawn.sketch]]
     latency = FeatureExtractor(named.space).latency(some)
     return some[np.argsort(latency, kind="stable")[:1]]
 
@@ -101,7 +101,7 @@ def figure_shapes(named: Named) -> Shapes:
     """With the choices of figure 2's program; ours are as if they did not exist."""
     space = named.space
     row = np.zeros(space.width, np.int64)
-    tiled = [s.is_template for s in space.sketches].index(False)
+    tiled = [s.is_listed for s in space.sketches].index(False)
     for d in space.sketches[tiled].decisions:
         row[space.span(d)] = 512 if d.name == "conv.unroll" else d.table[0]
     found = Shapes.of(space, FeatureExtractor(space), tiled, named.operator, row)
@@ -255,7 +255,7 @@ def test_rounds_vary_the_fastest_program() -> None:
     strategy, _, _, here = strategy_of("nchw", GPU)
     found = run(strategy)
     assert {THREADS, LOADS, UNROLL} <= {c.origin for c in found}
-    sketch = next(s for s in here.space.sketches if not s.is_template)
+    sketch = next(s for s in here.space.sketches if not s.is_listed)
     (unroll,) = (d for d in sketch.decisions if d.name == "conv.unroll")
     column = here.space.span(unroll).start
     without = [c.row[:column] + c.row[column + 1 :] for c in found]

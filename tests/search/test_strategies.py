@@ -3,42 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from math import ceil
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tilewright.contract import arguments
 from tilewright.cost.candidates import Population
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.ground.errors import ScheduleError
 from tilewright.records.rows import CARRIED
-from tilewright.schedule.lower import lower
-from tilewright.schedule.state import State
-from tilewright.schedule.trace import steps_of
+from tilewright.schedule.producers import lowered_of
+from tilewright.schedule.templates import ON_CPUS, templates_of
 from tilewright.search.model.cost_model import CostModel
 from tilewright.search.model.training_set import TrainingSet
 from tilewright.search.reuse.correspondence import Named
 from tilewright.search.reuse.family import Operator
 from tilewright.search.reuse.strategy import RANKED, Relative, ReuseStrategy
+from tilewright.search.strategies.evolution import TEMPLATE as ROW
 from tilewright.search.strategies.evolution import EvolutionSettings, Scored, named
-from tilewright.search.strategies.memory import Candidate, as_population
-from tilewright.search.strategies.offered import TEMPLATE as ROW
-from tilewright.search.strategies.profiler import PROFILE
+from tilewright.search.strategies.memory import (
+    Candidate,
+    Listed,
+    ProposalMemory,
+    as_population,
+    unscored,
+)
+from tilewright.search.strategies.profiler import PROFILE, profile_of
 from tilewright.search.strategies.table import (
     STRATEGIES,
-    TEMPLATES,
     EvolutionStrategy,
+    RandomStrategy,
     Strategy,
+    by_template,
     in_turns,
-    rules_of_strategy,
+    way_of,
 )
+from tilewright.search.task_scheduler import RoundRobin
 from tilewright.search.tasks import TaskSearch, TuningTask
 from tilewright.space.decisions import Decision
 from tilewright.space.derivation import Rule
-from tilewright.space.rules import CPU_RULES, GPU_RULES, TEMPLATE
+from tilewright.space.rules import CPU_RULES
 from tilewright.space.space import Space
 from tilewright.target import Target
 from workloads import conv_layer, given, product
@@ -69,14 +79,14 @@ class PrefersWideVectors(Untrained):
 
 def small(target: Target, name: str = "") -> Space:
     """A space that can be listed; for a search among templates, one that has some."""
-    if name == TEMPLATES:
+    if name == "templates":
         return with_templates(target)
     return Space(ComputeDAG([ops.matmul(given(4, 3, name="a"), given(3, 2, name="b"))]), target)
 
 
 def with_templates(target: Target, rules: Sequence[Rule] = CPU_RULES) -> Space:
     """Of a product, a hundred rows of a template."""
-    return Space(product(64, 128, 64), target, [TEMPLATE, *rules])
+    return Space(product(64, 128, 64), target, rules, templates=ON_CPUS)
 
 
 def tiny(target: Target) -> Space:
@@ -91,7 +101,7 @@ def reuse(space: Space, extractor: FeatureExtractor, model: CostModel) -> ReuseS
     return ReuseStrategy(space, extractor, model, lambda: [Relative(same, some)])
 
 
-MAKERS = {**STRATEGIES, "reuse": reuse}
+MAKERS = {n: w.make for n, w in STRATEGIES.items() if w.reuse is None} | {"reuse": reuse}
 
 
 def strategy(name: str, space: Space, model: Untrained | None = None) -> Strategy:
@@ -104,7 +114,7 @@ def told(s: Strategy, batch: Sequence[Candidate]) -> None:
     s.tell(batch, [None if i % 3 == 2 else s for i, s in enumerate(seconds)])
 
 
-@pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.parametrize("name", sorted(MAKERS.keys() - {PROFILE}))  # of few programs
 def test_no_program_is_proposed_twice(name: str, target: Target) -> None:
     space = small(target, name)
     s, rng = strategy(name, space), np.random.default_rng(0)
@@ -123,7 +133,7 @@ def test_candidates_are_valid_programs(name: str, target: Target) -> None:
     for c in strategy(name, space).ask(np.random.default_rng(1), 16):
         row = np.array(c.row)
         assert space.gene(c.sketch, row) == c.gene
-        lower(State(space.dag).replay(steps_of(c.gene)), "program")
+        lowered_of(space.dag, c.gene, "program")
         known = {"sample", "crossover", PROFILE, CARRIED, RANKED, ROW, *target.backend.mutations}
         assert c.origin in known
         assert c.predicted is None or np.isfinite(c.predicted)
@@ -132,7 +142,7 @@ def test_candidates_are_valid_programs(name: str, target: Target) -> None:
 @pytest.mark.parametrize("name", MAKERS)
 def test_recorded_programs_are_not_proposed_again(name: str, target: Target) -> None:
     """After a restart: the records are told, in whatever rounds they were measured."""
-    space = with_templates(target, ()) if name == TEMPLATES else tiny(target)
+    space = with_templates(target, ()) if name == "templates" else tiny(target)
     first = strategy("random", space).ask(np.random.default_rng(2), 8)
     s = strategy(name, space)
     told(s, first)
@@ -195,9 +205,9 @@ def test_exhaustive_search_refuses_large_spaces(target: Target) -> None:
 
 def test_templates_are_measured_in_the_order_of_the_estimate_until_all_are(target: Target) -> None:
     space = with_templates(target)
-    s, rng = strategy(TEMPLATES, space), np.random.default_rng(8)
+    s, rng = strategy("templates", space), np.random.default_rng(8)
     found = list(iter_all(s, rng))
-    numbers = [k for k, sketch in enumerate(space.sketches) if sketch.is_template]
+    numbers = [k for k, sketch in enumerate(space.sketches) if sketch.is_listed]
     listed = sum(len(space.listed(k, 1000)) for k in numbers)
     assert 0 < len(found) == listed <= 200 and {c.sketch for c in found} == set(numbers)
     latency = FeatureExtractor(space).latency(as_population(found))
@@ -208,7 +218,7 @@ def test_a_task_without_a_template_is_searched_by_evolution(
     target: Target, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level("INFO"):
-        s = strategy(TEMPLATES, Space(tiny(target).dag, target, [TEMPLATE, *CPU_RULES]))
+        s = strategy("templates", Space(tiny(target).dag, target, templates=ON_CPUS))
     assert isinstance(s, EvolutionStrategy)
     assert "no template computes relu" in caplog.text
     usual = strategy("evolution", tiny(target))
@@ -219,16 +229,17 @@ def test_a_task_without_a_template_is_searched_by_evolution(
 def test_only_that_search_has_templates_where_the_target_has_none_of_its_own(
     target: Target,
 ) -> None:
-    assert rules_of_strategy("evolution", target) == CPU_RULES
-    assert rules_of_strategy(TEMPLATES, target) == (TEMPLATE, *CPU_RULES)
-    assert rules_of_strategy(TEMPLATES, Target.parse("cuda:h100")) == GPU_RULES
+    assert [name for name, way in STRATEGIES.items() if way.asks] == ["templates"]
+    assert (templates_of(target), templates_of(target, asked=True)) == ((), ON_CPUS)
+    h100 = Target.parse("cuda:h100")
+    assert templates_of(h100) == templates_of(h100, asked=True)
 
 
 def test_rows_of_templates_are_a_share_of_evolutions_batches(target: Target) -> None:
     space = with_templates(target)
-    s = EvolutionStrategy(space, FeatureExtractor(space), Untrained(), template=0.5)
+    s = evolution(space, sources=[by_template(space, FeatureExtractor(space), 0.5)])
     rng, order = np.random.default_rng(0), []
-    rows = list(iter_all(strategy(TEMPLATES, space), rng))
+    rows = list(iter_all(strategy("templates", space), rng))
     for _ in range(ceil(len(rows) / 8)):
         batch = s.ask(rng, 16)
         mine = [c for c in batch if c.origin == ROW]
@@ -240,14 +251,18 @@ def test_rows_of_templates_are_a_share_of_evolutions_batches(target: Target) -> 
     assert ROW not in {c.origin for c in s.ask(rng, 16)}
 
 
-def evolution(target: Target, model: Untrained, **shares: Any) -> EvolutionStrategy:
-    space = Space(conv_layer(), target)
-    settings = EvolutionSettings(population=256)
+def evolution(
+    given: Target | Space, model: Untrained | None = None, **shares: Any
+) -> EvolutionStrategy:
+    space = given if isinstance(given, Space) else Space(conv_layer(), given)
+    model, settings = model or Untrained(), EvolutionSettings(population=256)
     return EvolutionStrategy(space, FeatureExtractor(space), model, settings, **shares)
 
 
 def test_evolution_begins_with_a_profile_where_asked_to(target: Target) -> None:
-    s = evolution(target, Untrained(), profile=5)
+    space = Space(conv_layer(), target)
+    listed = partial(profile_of, space, FeatureExtractor(space), 5)
+    s = evolution(space, sources=[(listed, 1.0)])
     rng = np.random.default_rng(0)
     first, second = s.ask(rng, 4), s.ask(rng, 4)
     assert [c.origin for c in first] == [PROFILE] * 4
@@ -361,9 +376,9 @@ def test_winners_are_counted_by_operator(target: Target) -> None:
 
 def test_task_search_counts_and_remembers_the_best(target: Target) -> None:
     task = TuningTask("relu", ComputeDAG([ops.relu(given(6, 48))]))
-    search = TaskSearch.start(task, Space(task.dag, target), Untrained(), STRATEGIES["random"])
+    search = TaskSearch.start(task, Space(task.dag, target), Untrained(), STRATEGIES["random"].make)
     first = search.propose(0, 5)
-    again = TaskSearch.start(task, Space(task.dag, target), Untrained(), STRATEGIES["random"])
+    again = TaskSearch.start(task, Space(task.dag, target), Untrained(), STRATEGIES["random"].make)
     assert [c.gene for c in again.propose(0, 5)] == [c.gene for c in first]
     search.tell(first, [3.0, None, 1.0, 2.0, 5.0])
     assert (search.rounds, search.trials, search.errors) == (1, 5, 1)
@@ -375,3 +390,28 @@ def test_task_search_counts_and_remembers_the_best(target: Target) -> None:
             break
         search.tell(batch, [4.0] * len(batch))
     assert search.exhausted and search.best_s == 1.0
+
+
+def test_lists_with_one_memory_propose_nothing_twice(target: Target) -> None:
+    """What one has proposed, or was told, the other passes over."""
+    space, rng = small(target), np.random.default_rng(0)
+    memory, every = ProposalMemory(space), unscored(space.enumerate(10_000))
+    first, other = Listed(memory, lambda: every), Listed(memory, lambda: every, most=8)
+    told(first, [known := strategy("exhaustive", space).ask(rng, 3)[2]])
+    genes = [c.gene for c in first.ask(rng, 4)]
+    assert known.gene not in genes and other.left == 3
+    assert [c.gene for c in other.ask(rng, 16)] == [
+        c.gene for c in strategy("exhaustive", space).ask(rng, 8)[5:]
+    ]
+    assert other.ask(rng, 16) == [] and other.left == 0
+
+
+def test_a_way_is_named_made_or_given() -> None:
+    mine = replace(STRATEGIES["evolution"], scheduler=RoundRobin)
+    assert [way_of(w) for w in ("profile", mine)] == [STRATEGIES["profile"], mine]
+    assert (way_of(RandomStrategy).name, way_of(RandomStrategy).make) == (
+        "RandomStrategy",
+        RandomStrategy,
+    )
+    assert tuple(STRATEGIES) == arguments.STRATEGIES
+    assert {n for n, w in STRATEGIES.items() if w.reuse or w.short} == set(arguments.PLANNED)

@@ -11,7 +11,7 @@ from tilewright.search.objectives import (
     ObjectiveModel,
     TotalLatency,
 )
-from tilewright.search.task_scheduler import SCHEDULERS, TaskInfo, TaskScheduler, unit_trials
+from tilewright.search.task_scheduler import RoundRobin, TaskInfo, TaskScheduler, unit_trials
 
 UNITS = 300
 
@@ -267,7 +267,7 @@ def test_a_resumed_run_goes_on_as_the_uninterrupted_one(stop):
 def test_round_robin_gives_all_tasks_the_same_and_skips_what_is_done():
     goal = LatencyRequirement((1e-4, 1e-4))
     models = [ObjectiveModel("a", (0, 1), (1, 1)), ObjectiveModel("b", (2,), (1,))]
-    scheduler = SCHEDULERS["round-robin"]([TaskInfo(n, 1e6) for n in "xyz"], models, goal)
+    scheduler = RoundRobin([TaskInfo(n, 1e6) for n in "xyz"], models, goal)
     picked = []
     for _ in range(7):
         picked.append(scheduler.next())

@@ -21,7 +21,7 @@ from tilewright.measure.measurer import MeasureResult
 from tilewright.records.database import Database
 from tilewright.schedule.templates import REGISTERS
 from tilewright.search.confirmation import LUCK
-from tilewright.search.strategies.table import STRATEGIES, TEMPLATES
+from tilewright.search.strategies.table import STRATEGIES
 from tilewright.search.tasks import TuningTask
 from tilewright.search.tuner import Budget, Progress, Tuner
 from workloads import given
@@ -185,7 +185,7 @@ def test_an_interrupted_run_goes_on_as_if_it_had_not_been(tmp_path: Path) -> Non
     assert cut.measured + rest.measured == whole.measured
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", [n for n, w in STRATEGIES.items() if not (w.reuse or w.short)])
 def test_every_strategy_resumes_in_small_spaces(tmp_path: Path, strategy: str) -> None:
     """Where it proposes the recorded default program again, and runs out of programs."""
     tasks = [TuningTask(str(n), ComputeDAG([ops.relu(given(6, n))])) for n in (32, 48)]
@@ -193,7 +193,7 @@ def test_every_strategy_resumes_in_small_spaces(tmp_path: Path, strategy: str) -
     def measured(file: str, stop_after: int | None = None) -> list[str]:
         machine = SimulatedMachine(stop_after=stop_after)
         database = Database.open(tmp_path / file)
-        one = Tuner(tasks, database, MACHINE, machine, TARGET, make_scheduler, strategy)
+        one = Tuner(tasks, database, MACHINE, machine, TARGET, make_scheduler, STRATEGIES[strategy])
         with nullcontext() if stop_after is None else pytest.raises(KeyboardInterrupt):
             one.run(Budget(trials=48))
         return machine.measured
@@ -312,15 +312,15 @@ def test_a_small_task_is_measured_when_its_turn_comes(tmp_path: Path) -> None:
 
 def test_templates_are_all_measured_and_other_tasks_evolve(tmp_path: Path) -> None:
     """The default programs are those of a search without templates, and so is the softmax."""
-    one = tuner(tmp_path / "t.db", SimulatedMachine(), strategy=TEMPLATES)
+    one = tuner(tmp_path / "t.db", SimulatedMachine(), way=STRATEGIES["templates"])
     gemm, softmax = one.run(Budget(trials=120))
     rows = sum(len(gemm.space.listed(k, 200)) for k in range(len(gemm.space.sketches))
-               if gemm.space.sketches[k].is_template)  # fmt: skip
+               if gemm.space.sketches[k].is_listed)  # fmt: skip
     assert gemm.trials == rows and gemm.exhausted and softmax.trials == 120 - rows > 0
     usual = tuner(tmp_path / "u.db", SimulatedMachine()).run(Budget(trials=2))
     assert [s.default for s in usual] == [gemm.default, softmax.default]
     trials = one.database.trials(gemm.task.hash, MACHINE.fingerprint)
     assert all(REGISTERS.name in t.gene.text for t in trials if t.origin != "default")
-    again = tuner(tmp_path / "t.db", SimulatedMachine(), strategy=TEMPLATES)
+    again = tuner(tmp_path / "t.db", SimulatedMachine(), way=STRATEGIES["templates"])
     again.run(Budget(trials=120))
     assert len(list(again.database.trials())) == len(list(one.database.trials()))

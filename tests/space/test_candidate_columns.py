@@ -48,7 +48,8 @@ def test_bounds_equal_those_of_the_replayed_schedule(
         exprs = [getattr(sketch.bounds[s], kind)[key] for s, kind, key in labels]
         columns = values(sketch, exprs, population.rows[at])
         for n, i in enumerate(at):
-            bounds = infer_bounds(State(dag).replay(sketch.trace(population.rows[i])))
+            steps = space.trace(int(population.sketch[i]), population.rows[i])
+            bounds = infer_bounds(State(dag).replay(steps))
             for (stage, kind, key), column in zip(labels, columns, strict=True):
                 expected = getattr(bounds[stage], kind)[key]
                 assert column[n] == expected, (sketch.name, stage, kind, key, population.rows[i])
@@ -62,7 +63,7 @@ def test_windows_start_where_the_replayed_schedule_says(name: str, target: Targe
     population = space.sample(rng, 24)
     for i in range(len(population)):
         sketch, row = space.sketches[population.sketch[i]], population.rows[i : i + 1]
-        state = State(dag).replay(sketch.trace(row[0]))
+        state = State(dag).replay(space.trace(int(population.sketch[i]), row[0]))
         bounds = infer_bounds(state)
         loops = {
             loop_var(s.name, leaf).name: bounds[s.name].extents[leaf]
@@ -96,15 +97,16 @@ def test_valid_rows_are_those_that_keep_every_rule(
     rows = np.column_stack([sample(d, rng, n) for d in space.decisions])
     population = Population(rows, rng.integers(0, len(space.sketches), n))
     found = space.valid(population)
-    expected = [keeps_rules(space, space.sketches[population.sketch[i]], rows[i]) for i in range(n)]
+    expected = [keeps_rules(space, int(population.sketch[i]), rows[i]) for i in range(n)]
     np.testing.assert_array_equal(found, expected)
     assert found.any()
 
 
-def keeps_rules(space: Space, sketch: Sketch, row: np.ndarray) -> bool:
+def keeps_rules(space: Space, number: int, row: np.ndarray) -> bool:
     """The constraints on one candidate, from its replayed state."""
+    sketch = space.sketches[number]
     try:
-        state = State(space.dag).replay(sketch.trace(row))
+        state = State(space.dag).replay(space.trace(number, row))
     except ScheduleError:
         return False  # a stage attached after its consumer ran
     bounds = infer_bounds(state)

@@ -42,7 +42,7 @@ def test_columns_equal_those_of_the_lowered_program(
     features, owner = extractor.extract(population)
     for i in range(len(population)):
         sketch = space.sketches[population.sketch[i]]
-        state = State(dag).replay(sketch.trace(population.rows[i]))
+        state = State(dag).replay(space.trace(int(population.sketch[i]), population.rows[i]))
         slow = slow_features(state, lower(state, name).program, target.line_bytes)
         found = [c.statement for c in extractor.compiled(sketch)[1]]
         names = [s.stage + "=" * s.is_init for s in found]

@@ -11,10 +11,10 @@ from benchmarks.bolt_problems import convolution, product
 from tilewright.expr.dag import ComputeDAG
 from tilewright.ground.errors import ScheduleError
 from tilewright.nest.nodes import Instruction, walk
-from tilewright.schedule.templates import TEMPLATES
+from tilewright.schedule.templates import TEMPLATES, templates_of
 from tilewright.space.default import default_of
-from tilewright.space.rules.template import TEMPLATE, unproved
 from tilewright.space.space import Sketch, Space
+from tilewright.space.templates import unproved
 from tilewright.target import CpuTarget, Target
 
 H100, A100 = Target.parse("cuda:h100"), Target.parse("cuda:a100")
@@ -52,20 +52,20 @@ def test_nothing_with_instructions_is_a_default_that_never_ran(name: str, target
 @pytest.mark.parametrize("name", ON_HOPPER)
 def test_once_right_it_is(name: str) -> None:
     target = proved(H100, ON_HOPPER[name])
-    found = default(name, target).state.templated
-    assert found is not None and found.template.name == ON_HOPPER[name]
-    assert found.template.name not in unproved(DAGS[name], Target.parse(target))
+    found = default(name, target)
+    assert found.variant[0] == ON_HOPPER[name]
+    assert found.variant[0] not in unproved(DAGS[name], Target.parse(target))
 
 
 def test_a_proof_is_of_one_template() -> None:
-    found = default("product", proved(H100, "matmul.tensor_cores.1")).state.templated
-    assert found is not None and found.template.name == "matmul.tensor_cores.1"
-    assert not default("product", proved(H100, "matmul.warpgroups_split.1")).is_template
+    found = default("product", proved(H100, "matmul.tensor_cores.1"))
+    assert found.variant[0] == "matmul.tensor_cores.1"
+    assert not default("product", proved(H100, "matmul.warpgroups_split.1")).is_listed
 
 
 def test_a_space_of_nothing_else_has_no_default() -> None:
     dag: ComputeDAG = DAGS["product"]
-    hopper = Space(dag, H100, [TEMPLATE])
+    hopper = Space(dag, H100, ())
     hopper.sketches = tuple(s for s in hopper.sketches if not s.serves_unmeasured)
     with pytest.raises(ScheduleError, match=r"no program of .* was ever right on cuda:h100"):
         default_of(hopper)
@@ -77,8 +77,8 @@ def test_plain_templates_have_no_instructions(name: str) -> None:
     template = TEMPLATES[name]
     target = Target.parse("cpu:haswell") if name == "matmul.registers.1" else H100
     dag = product(256, 256, 8192, dtype="float32" if template.plain else "bfloat16").dag
-    sketches = Space(dag, target, [TEMPLATE]).sketches
-    (sketch, *_) = (s for s in sketches if s.state.trace[0].template == name)  # type: ignore[attr-defined]
+    sketches = Space(dag, target, (), templates=templates_of(target, asked=True)).sketches
+    (sketch, *_) = (s for s in sketches if s.variant[0] == name)
     has_any = any(isinstance(node, Instruction) for node in walk(sketch.program.body))
     assert has_any != template.plain
     assert sketch.serves_unmeasured == template.plain or isinstance(target, CpuTarget)

@@ -17,7 +17,7 @@ from benchmarks.template_problems import Problem
 
 from devices import tools
 from planted import Bug, Change, broken, edited, on, waiting_less, without
-from tilewright.build.compile import build
+from tilewright.build.compile import build_nest
 from tilewright.contract.artifact import Artifact
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
@@ -37,10 +37,10 @@ from tilewright.nest.nodes import (
 )
 from tilewright.nest.verify import verify
 from tilewright.runtime.emulated import EmulatedDevice
-from tilewright.schedule.steps import UseTemplate
+from tilewright.schedule.producers import template_gene
 from tilewright.target import Target
 
-STEP = UseTemplate("matmul.tensor_cores.1", (64, 64, 32, 32, 32, 3))
+GENE = template_gene("matmul.tensor_cores.1", (64, 64, 32, 32, 32, 3))
 ROWS, COLUMNS, DEPTH = 60, 56, 136  # a tile that is not full, five steps in a ring of three
 K, THREAD = Var("k"), Var("thread")
 
@@ -177,14 +177,14 @@ BUGS: dict[str, Bug] = {
 @pytest.mark.parametrize("computed", [False, True])
 def test_the_program_is_right(computed: bool) -> None:
     found = problem(computed)
-    found.interpreted(found.program(STEP))
+    found.interpreted(found.program(GENE))
 
 
 IN_NESTS = [name for name, bug in BUGS.items() if bug.nest is not None]
 
 
 def with_bug(name: str, computed: bool = False) -> Program:
-    return broken(problem(computed).program(STEP), BUGS[name])
+    return broken(problem(computed).program(GENE), BUGS[name])
 
 
 @pytest.mark.parametrize("name", IN_NESTS)
@@ -212,7 +212,7 @@ def test_they_are_found_in_what_comes_through_registers(name: str) -> None:
 
 @cache
 def artifact() -> Artifact:
-    return build(problem().dag, [STEP], Target.parse("emulated"), "product")
+    return build_nest(problem().dag, GENE, Target.parse("emulated"), "product")
 
 
 @tools("g++")

@@ -16,8 +16,9 @@ from benchmarks.template_problems import Problem
 
 from devices import tools
 from planted import Bug, Change, broken, changed, edited, on, waiting_less, without
-from tilewright.build.compile import build
+from tilewright.build.compile import build_nest
 from tilewright.contract.artifact import Artifact
+from tilewright.contract.gene import Gene
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.dtypes import DTYPES, FLOAT32
@@ -38,7 +39,7 @@ from tilewright.nest.instructions import (
 from tilewright.nest.nodes import EMPTY, Barrier, For, If, Instruction, Node, Store
 from tilewright.nest.verify import verify
 from tilewright.runtime.emulated import EmulatedDevice
-from tilewright.schedule.steps import UseTemplate
+from tilewright.schedule.producers import template_gene
 from tilewright.schedule.templates import WARP_SPECIALIZED
 from tilewright.target import Target
 
@@ -60,8 +61,8 @@ def problem(turned: bool = False) -> Problem:
     )
 
 
-def step(groups: int = 1) -> UseTemplate:
-    return UseTemplate(WARP_SPECIALIZED.name, (64 * groups, 128, 64, groups, 3))
+def gene(groups: int = 1) -> Gene:
+    return template_gene(WARP_SPECIALIZED.name, (64 * groups, 128, 64, groups, 3))
 
 
 # ---- changes of a nest ----------------------------------------------------------------------
@@ -244,19 +245,19 @@ def arrivals(n: If) -> list[Node]:
 @pytest.mark.parametrize("turned", [False, True])
 def test_the_program_is_right(turned: bool, groups: int) -> None:
     found = problem(turned)
-    found.interpreted(found.program(step(groups)))
+    found.interpreted(found.program(gene(groups)))
 
 
 @pytest.mark.parametrize("name", BUGS)
 def test_the_interpreter_finds(name: str) -> None:
     bug = BUGS[name]
     with pytest.raises(VerifyError if bug.message else WrongAnswer, match=bug.message or None):
-        problem().interpreted(broken(problem().program(step()), bug))
+        problem().interpreted(broken(problem().program(gene()), bug))
 
 
 @cache
 def artifact() -> Artifact:
-    return build(problem().dag, [step()], Target.parse("emulated"), "product")
+    return build_nest(problem().dag, gene(), Target.parse("emulated"), "product")
 
 
 @tools("g++")
@@ -348,7 +349,7 @@ REFUSED: dict[str, tuple[Change, str]] = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_the_verifier_refuses(name: str) -> None:
     change, message = REFUSED[name]
-    program = problem().program(step())
+    program = problem().program(gene())
     with pytest.raises(VerifyError, match=message):
         verify(replace(program, body=changed(program.body, change)))
 

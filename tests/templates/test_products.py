@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from benchmarks.template_problems import Problem, drawn_step
+from benchmarks.template_problems import Problem, drawn_gene
 
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
@@ -66,6 +66,6 @@ def test_unusual_products(name: str) -> None:
     rng = np.random.default_rng(3)
     arrays = {t.name: rng.integers(-1, 2, static_shape(t)).astype(np.float16) for t in dag.inputs}
     problem = Problem(dag, arrays)
-    step = drawn_step(TENSOR_CORES, dag, rng)
-    assert step is not None
-    problem.interpreted(problem.program(step))
+    gene = drawn_gene(TENSOR_CORES, dag, rng)
+    assert gene is not None
+    problem.interpreted(problem.program(gene))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 
@@ -15,16 +14,14 @@ from tilewright.expr.tensors import max as max_over
 from tilewright.expr.tensors import sum as sum_over
 from tilewright.ground.errors import ScheduleError
 from tilewright.nest.nodes import Program
-from tilewright.schedule.lower import lower
-from tilewright.schedule.state import State
-from tilewright.schedule.steps import Split, UseTemplate
+from tilewright.schedule.producers import lowered_of, template_gene
 from tilewright.schedule.templates import WARP_SPECIALIZED
 from tilewright.schedule.templates.anchor import Anchor, anchor_of
 from tilewright.schedule.templates.tensor_cores import TENSOR_CORES
 from tilewright.space.space import Space
 from tilewright.target import Target
 
-STEP = UseTemplate(TENSOR_CORES.name, (64, 64, 32, 32, 32, 3))
+ROW = (64, 64, 32, 32, 32, 3)
 
 
 def given(*shape: int, name: str = "x", dtype: str = "float16") -> Tensor:
@@ -38,8 +35,10 @@ def product(a: Tensor = A, b: Tensor = B) -> Tensor:
     return ops.matmul(a, b)
 
 
-def by_template(dag: ComputeDAG, *steps: UseTemplate) -> Program:
-    return lower(State(dag).replay(steps or (STEP,)), "program").program
+def by_template(
+    dag: ComputeDAG, name: str = TENSOR_CORES.name, row: tuple[int, ...] = ROW
+) -> Program:
+    return lowered_of(dag, template_gene(name, row), "program").program
 
 
 def largest() -> ComputeDAG:
@@ -160,25 +159,15 @@ def test_a_gathered_factor_has_no_rows_in_memory(along: str) -> None:
 def test_values_are_among_the_options() -> None:
     dag = ComputeDAG([product()])
     with pytest.raises(ScheduleError, match="block_m is one of 64, 128, 256, not 48"):
-        by_template(dag, replace(STEP, values=(48, 64, 32, 32, 32, 3)))
+        by_template(dag, row=(48, 64, 32, 32, 32, 3))
     with pytest.raises(ScheduleError, match="has the parameters block_m, block_n"):
-        by_template(dag, replace(STEP, values=(64, 64, 32)))
+        by_template(dag, row=(64, 64, 32))
     with pytest.raises(ScheduleError, match=r"has no program of \{'block_m': 64, .*'warp_n': 128"):
-        by_template(dag, replace(STEP, values=(64, 64, 32, 32, 128, 3)))
+        by_template(dag, row=(64, 64, 32, 32, 128, 3))
 
 
 def test_names_have_versions() -> None:
     dag = ComputeDAG([product()])
     for name in ("matmul.tensor_cores", "matmul.tensor_cores.0", "wmma.1"):
         with pytest.raises(ScheduleError, match=f"no template '{name}'; known: matmul"):
-            by_template(dag, replace(STEP, template=name))
-
-
-def test_a_template_is_a_whole_schedule() -> None:
-    dag = ComputeDAG([product()])
-    split = Split(dag.stages[0].name, "i", (4,))
-    with pytest.raises(ScheduleError, match="is the only step of a schedule"):
-        State(dag).replay([split, STEP])
-    for after in (STEP, split):
-        with pytest.raises(ScheduleError, match=r"matmul.tensor_cores.1 has no loops to change"):
-            State(dag).replay([STEP, after])
+            by_template(dag, name)

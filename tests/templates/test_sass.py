@@ -8,13 +8,13 @@ import pytest
 from benchmarks.sass import Sass, disassembler, faults, products_of
 
 from devices import at_hand
-from tilewright.build.compile import build
+from tilewright.build.compile import build_nest
 from tilewright.contract.artifact import CodeReport
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Tensor
 from tilewright.expr.tensors import placeholder
-from tilewright.schedule.steps import UseTemplate
+from tilewright.schedule.producers import template_gene
 from tilewright.schedule.templates import TEMPLATES
 from tilewright.schedule.templates.tensor_cores import TENSOR_CORES
 from tilewright.schedule.templates.warp_specialized import WARP_SPECIALIZED
@@ -62,8 +62,8 @@ def test_tensor_cores_work_on_what_copies_bring(
     row: tuple[int, ...], dtype: str, target: str
 ) -> None:
     at_hand(disassembler)
-    step = UseTemplate(TENSOR_CORES.name, row)
-    artifact = build(product(dtype), [step], Target.parse(target), "product")
+    gene = template_gene(TENSOR_CORES.name, row)
+    artifact = build_nest(product(dtype), gene, Target.parse(target), "product")
     code = Sass.of(artifact.object_code)
     numbers = dict(zip(TENSOR_CORES.options, row, strict=True))
     loop = code.main_loop
@@ -83,8 +83,8 @@ def test_warpgroups_begin_all_products_of_a_step_before_they_wait(
 ) -> None:
     """The assembler would make them wait for each, did registers not allow otherwise."""
     at_hand(disassembler)
-    step = UseTemplate(WARPGROUPS.name, row)
-    artifact = build(product("bfloat16", computed), [step], Target.parse("cuda:h100"), "product")
+    gene = template_gene(WARPGROUPS.name, row)
+    artifact = build_nest(product("bfloat16", computed), gene, Target.parse("cuda:h100"), "product")
     code = Sass.of(artifact.object_code)
     n = dict(zip(WARPGROUPS.options, row, strict=True))
     loop = code.main_loop
@@ -100,8 +100,8 @@ def test_warpgroups_begin_all_products_of_a_step_before_they_wait(
 def test_a_warp_of_its_own_copies_boxes(row: tuple[int, ...]) -> None:
     """Loops are apart, and the one that multiplies has neither addresses of memory nor copies."""
     at_hand(disassembler)
-    step = UseTemplate(WARP_SPECIALIZED.name, row)
-    artifact = build(product("bfloat16"), [step], Target.parse("cuda:h100"), "product")
+    gene = template_gene(WARP_SPECIALIZED.name, row)
+    artifact = build_nest(product("bfloat16"), gene, Target.parse("cuda:h100"), "product")
     code = Sass.of(artifact.object_code)
     n = dict(zip(WARP_SPECIALIZED.options, row, strict=True))
     loop = code.main_loop
@@ -166,7 +166,7 @@ def test_templates_of_warpgroups_pass_the_audit(name: str, columns: int) -> None
     )
     dag = ComputeDAG([ops.relu(ops.matmul(a, b))])
     for row in ((64, 256, 64, 1, 3), (128, 128, 64, 2, 6)):
-        artifact = build(dag, [UseTemplate(name, row)], target, "product")
+        artifact = build_nest(dag, template_gene(name, row), target, "product")
         assert artifact.report is not None
         numbers = dict(zip(template.options, row, strict=True))
         code = Sass.of(artifact.object_code)
@@ -177,8 +177,8 @@ def test_templates_of_warpgroups_pass_the_audit(name: str, columns: int) -> None
 def test_a_computed_factor_comes_through_registers() -> None:
     """It is loaded before the products and stored after them."""
     at_hand(disassembler)
-    step = UseTemplate(TENSOR_CORES.name, ROWS[0])
-    artifact = build(product("float16", computed=True), [step], Target.parse("cuda:a100"), "p")
+    gene = template_gene(TENSOR_CORES.name, ROWS[0])
+    artifact = build_nest(product("float16", computed=True), gene, Target.parse("cuda:a100"), "p")
     code = Sass.of(artifact.object_code)
     assert code.main_loop["LDG"] and code.main_loop["STS"] and code.main_loop["LDGSTS"]
     names = [name for name, _ in code.lines]

@@ -7,7 +7,7 @@ import pytest
 from benchmarks.template_problems import drawn
 
 from devices import tools
-from tilewright.build.compile import build
+from tilewright.build.compile import build_nest
 from tilewright.runtime.emulated import EmulatedDevice
 from tilewright.schedule.templates import ON_GPUS
 from tilewright.target import Target
@@ -19,8 +19,8 @@ SEEDS, EMULATED = range(6), range(100, 102)
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("name", ON_GPUS)
 def test_the_interpreter_gives_what_the_mathematics_does(name: str, seed: int) -> None:
-    problem, step = drawn(ON_GPUS[name], np.random.default_rng([31, seed]))
-    problem.interpreted(problem.program(step))
+    problem, gene = drawn(ON_GPUS[name], np.random.default_rng([31, seed]))
+    problem.interpreted(problem.program(gene))
 
 
 @tools("g++")
@@ -28,6 +28,6 @@ def test_the_interpreter_gives_what_the_mathematics_does(name: str, seed: int) -
 @pytest.mark.parametrize("seed", EMULATED)
 @pytest.mark.parametrize("name", ON_GPUS)
 def test_so_does_the_emulation(name: str, seed: int) -> None:
-    problem, step = drawn(ON_GPUS[name], np.random.default_rng([31, seed]))
-    artifact = build(problem.dag, [step], Target.parse("emulated"), "candidate")
+    problem, gene = drawn(ON_GPUS[name], np.random.default_rng([31, seed]))
+    artifact = build_nest(problem.dag, gene, Target.parse("emulated"), "candidate")
     problem.run(artifact, EmulatedDevice(seed=seed))

@@ -25,10 +25,10 @@ from tilewright.ground.errors import BuildError
 from tilewright.ground.settings import Settings
 from tilewright.nest.print import program_text
 from tilewright.nest.verify import verify
-from tilewright.schedule.lower import Lowered, lower
-from tilewright.schedule.state import State
+from tilewright.schedule.lower import Lowered
+from tilewright.schedule.producers import lowered_of
 from tilewright.schedule.steps import Step, extent_int
-from tilewright.schedule.trace import steps_of, trace_to_json
+from tilewright.schedule.trace import gene_of
 from tilewright.space.default import default_gene
 from tilewright.space.space import Space
 from tilewright.target import Target
@@ -51,12 +51,24 @@ def build(
     keeps the values; with `checked`, it is proved that no access leaves its buffer (VerifyError).
     Layers named in TILEWRIGHT_SHOW are printed to standard error.
     """
-    lowered = lower(State(dag).replay(trace), name)
+    return build_nest(dag, gene_of(trace), target, name, prefetch, checked)
+
+
+def build_nest(
+    dag: ComputeDAG,
+    gene: Gene,
+    target: Target,
+    name: str,
+    prefetch: int = 0,
+    checked: bool = True,
+) -> Artifact:
+    """The same of a gene whose producer makes a loop nest."""
+    lowered = lowered_of(dag, gene, name)
     if checked:
         verify(lowered.program)
     settings = Settings.from_environment()
     if settings.shows("trace"):
-        print(f"# trace of {name}\n{trace_to_json(trace)}", file=sys.stderr)
+        print(f"# gene of {name}\n{gene.text}", file=sys.stderr)
     if settings.shows("nest"):
         print(f"# loop nest of {name}\n{program_text(lowered.program)}", file=sys.stderr)
     built, ir = compile_lowered(lowered, target, prefetch)
@@ -163,6 +175,6 @@ def _requested(request: bytes, checked: bool) -> Artifact:
         gene = default_gene(Space(dag, target, setting=setting))
     else:
         gene = Gene.of(fields["gene"])
-    if gene.is_native:
+    if gene.key == "native":
         return build_native(dag, gene, target, fields["name"])
-    return build(dag, steps_of(gene), target, fields["name"], setting.prefetch_bytes, checked)
+    return build_nest(dag, gene, target, fields["name"], setting.prefetch_bytes, checked)

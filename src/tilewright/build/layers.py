@@ -1,5 +1,5 @@
 """One program in its four printed forms: sketch, trace, loop nest and LLVM IR. A template's program
-has its parameters for a sketch and a trace, and CUDA C++ for IR.
+has its parameters for a trace; a vendor's has these for a sketch, too, and CUDA C++ for IR.
 
     layers = Layers(dag, gene, target, "gemm")
     print(layers.text("nest"))
@@ -22,10 +22,10 @@ from tilewright.ground.errors import InputError
 from tilewright.ground.settings import LAYERS
 from tilewright.nest.nodes import Program
 from tilewright.nest.print import program_text
-from tilewright.schedule.lower import lower
+from tilewright.schedule.producers import lowered_of, maker_of
 from tilewright.schedule.state import State
 from tilewright.schedule.steps import Step
-from tilewright.schedule.trace import read_steps, sketch_from_json, steps_of
+from tilewright.schedule.trace import sketch_from_json, steps_of, template_of
 from tilewright.space.chains import chains
 from tilewright.space.predicates import has_data_reuse
 from tilewright.target import Target
@@ -51,31 +51,33 @@ class Layers:
     @cached_property
     def native(self) -> Native | None:
         """The template's program; None where loops are scheduled."""
-        return native_of(self.dag, self.gene, self.target) if self.gene.is_native else None
+        return native_of(self.dag, self.gene, self.target) if self.gene.key == "native" else None
 
     @cached_property
     def steps(self) -> list[Step]:
         """The concrete transform steps; a template has none."""
-        return [] if self.native is not None else steps_of(self.gene)
+        return steps_of(self.gene) if template_of(self.gene) is None else []
 
     @cached_property
     def sketch(self) -> str:
         """The sketch the program comes from: the decisions made here, and the nest without them."""
-        if self.native is not None:
-            return f"template {self.native.match.template}\ndecisions\n{self.trace}"
-        name, rows = sketch_from_json(self.gene.producer)
         values = self.gene.values
-        listed = "".join(f"  {variable} = {value}\n" for variable, value in values.items())
-        free = read_steps(rows, {variable: Var(variable) for variable in values})
-        nest = program_text(lower(State(self.dag).replay(free), self.name).program)
-        return f"sketch {name or PLAIN}\ndecisions\n{listed}\n{nest}"
+        kind = "sketch" if template_of(self.gene) is None else "template"
+        text = f"{kind} {self.sketch_name}\ndecisions\n{self._decided}"
+        if self.native is not None:
+            return text
+        free = {variable: Var(variable) for variable in values}
+        symbolic = maker_of(self.dag, self.gene, free)(self.name).program
+        return f"{text}\n{program_text(symbolic)}"
 
     @property
     def sketch_name(self) -> str:
-        """What the sketch is called."""
-        if self.native is not None:
-            return self.native.match.template
-        return sketch_from_json(self.gene.producer)[0] or PLAIN
+        """What the sketch, or the template, is called."""
+        return template_of(self.gene) or sketch_from_json(self.gene.producer)[0] or PLAIN
+
+    @property
+    def _decided(self) -> str:
+        return "".join(f"  {variable} = {value}\n" for variable, value in self.gene.values.items())
 
     @cached_property
     def chained(self) -> dict[str, tuple[str, bool]]:
@@ -92,11 +94,8 @@ class Layers:
 
     @cached_property
     def trace(self) -> str:
-        """The transform steps, one a line, as Python writes them."""
-        if self.native is not None:
-            values = self.gene.values
-            return "".join(f"  {variable} = {value}\n" for variable, value in values.items())
-        return "".join(f"{step}\n" for step in self.steps)
+        """The transform steps, one a line, as Python writes them; a template's decisions."""
+        return "".join(f"{step}\n" for step in self.steps) or self._decided
 
     @cached_property
     def nest(self) -> str:
@@ -114,7 +113,7 @@ class Layers:
 
     @cached_property
     def _program(self) -> Program:
-        return lower(State(self.dag).replay(self.steps), self.name).program
+        return lowered_of(self.dag, self.gene, self.name).program
 
 
 def _outermost(state: State, name: str) -> str:

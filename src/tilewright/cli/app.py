@@ -32,7 +32,6 @@ from tilewright.cli.ops import ops
 from tilewright.cli.plan import plan
 from tilewright.cli.records import export, records
 from tilewright.cli.report import report
-from tilewright.cli.reuse import ReuseCommand
 from tilewright.cli.run import run
 from tilewright.cli.show import show
 from tilewright.cli.tune import tune
@@ -152,7 +151,5 @@ def options(
     """
 
 
-for planned in (tune, plan):
-    app.command(cls=ReuseCommand)(planned)
-for command in (compile, run, bench, advise, show, report, records, export, ops, cache):
+for command in (tune, plan, compile, run, bench, advise, show, report, records, export, ops, cache):
     app.command(cls=PlainCommand)(command)

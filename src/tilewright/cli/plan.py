@@ -19,24 +19,18 @@ from tilewright.cli.options import (
     load_models,
     usage,
 )
-from tilewright.cli.reuse import REUSE
 from tilewright.cli.tune import Models, NewRecords
 from tilewright.contract import arguments
 from tilewright.front.machine import as_target
 
-Reuse: TypeAlias = Annotated[
+Strategy: TypeAlias = Annotated[
     str,
     typer.Option(
-        REUSE,
-        metavar="[MODE]",
-        callback=usage(partial(arguments.one_of, "reuse", known=arguments.MODES)),
-        help="How to reuse, as of `tilewright tune`: ranked, or all, whose plan takes some seconds "
-        "an operator.",
+        metavar="NAME",
+        callback=usage(partial(arguments.one_of, "strategy of a plan", known=arguments.PLANNED)),
+        help="Of which strategy of `tilewright tune`: reuse, reuse-all, whose plan takes some "
+        "seconds an operator, or profile.",
     ),
-]
-Profile: TypeAlias = Annotated[
-    bool,
-    typer.Option("--profile", help="Of `tilewright tune --profile` instead."),
 ]
 
 
@@ -48,10 +42,9 @@ def plan(
     math: Math = "float32",
     db: NewRecords = DEFAULT_DB,
     target: TargetSpec = None,
-    reuse: Reuse = arguments.MODES[0],
-    profile: Profile = False,
+    strategy: Strategy = arguments.PLANNED[0],
 ) -> None:
-    """Show what `tilewright tune --reuse` would do: who is searched, who reuses whom.
+    """Show what `tilewright tune --strategy reuse` would do: who is searched, who reuses whom.
 
     Tasks whose shapes alone differ are one tree: the first is searched, each below near the good
     programs of the one above it. Numbers are programs to be measured.
@@ -61,7 +54,7 @@ def plan(
     chosen = as_target(target)
     loaded = load_models(models, shape, constant, chains, math)
     output().print(
-        str(tw.plan(loaded, db=db, target=chosen, reuse=reuse, profile=profile)),
+        str(tw.plan(loaded, db=db, target=chosen, strategy=strategy)),
         highlight=False,
         soft_wrap=True,
     )

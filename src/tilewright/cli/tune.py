@@ -29,7 +29,6 @@ from tilewright.cli.options import (
     usage,
 )
 from tilewright.cli.parts import progress
-from tilewright.cli.reuse import REUSE
 from tilewright.contract import arguments
 from tilewright.front.machine import as_target
 from tilewright.ground.text import count
@@ -51,7 +50,7 @@ Minutes: TypeAlias = Annotated[
         metavar="MINUTES",
         callback=usage(arguments.minutes),
         help="Stop after so many minutes.",
-        show_default="10, without --trials and --reuse all",
+        show_default="10, without --trials and --strategy reuse-all",
     ),
 ]
 Trials: TypeAlias = Annotated[
@@ -94,32 +93,16 @@ Strategy: TypeAlias = Annotated[
     str,
     typer.Option(
         metavar="NAME",
+        callback=usage(partial(arguments.one_of, "strategy", known=arguments.STRATEGIES)),
         help="How to search: evolution (learns which programs are worth measuring), templates (all "
         "programs of nests written by hand, at most a few hundred a task; a task without one is "
-        "searched by evolution), random, beam (one decision after another), or exhaustive (tiny "
-        "spaces only).",
-    ),
-]
-Reuse: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        REUSE,
-        metavar="[MODE]",
-        callback=usage(partial(arguments.one_of, "reuse", known=arguments.MODES)),
-        help="Search tasks whose shapes alone differ near each other's good programs, and near "
-        "recorded ones. ranked, which need not be written: a dozen programs each, by what was "
-        "learnt, far fewer in all. all: everything that ETO's published tuner enumerates, tens to "
-        "hundreds each, for devices of which the estimate says little; without a budget it ends "
-        "with its plan. See `tilewright plan`.",
-        show_default=False,
-    ),
-]
-Profile: TypeAlias = Annotated[
-    bool,
-    typer.Option(
-        "--profile",
-        help="Measure the few programs that guidelines for this machine suggest, at most 24 a "
-        "task, instead of searching: it ends in minutes. See `tilewright plan --profile`.",
+        "searched by evolution), profile (measures the few programs that guidelines for this "
+        "machine suggest, at most 24 a task: it ends in minutes), reuse (searches tasks whose "
+        "shapes alone differ near each other's good programs, and near recorded ones: a dozen "
+        "programs each, by what was learnt, far fewer in all), reuse-all (the same with everything "
+        "that ETO's published tuner enumerates, tens to hundreds each, for devices of which the "
+        "estimate says little; without a budget it ends with its plan), random, beam (one decision "
+        "after another), or exhaustive (tiny spaces only). See `tilewright plan`, too.",
     ),
 ]
 Runner: TypeAlias = Annotated[
@@ -148,8 +131,6 @@ def tune(
     target: TargetSpec = None,
     objective: Goal = "sum",
     strategy: Strategy = "evolution",
-    reuse: Reuse = None,
-    profile: Profile = False,
     seed: Seed = 0,
     runner: Runner = None,
     quiet: Quiet = False,
@@ -166,7 +147,6 @@ def tune(
     """
     begun = context.obj or time.monotonic()
     console = output(quiet)
-    arguments.one_of("strategy", strategy, arguments.STRATEGIES)
     chosen = as_target(target)
     loaded = load_models(models, shape, constant, chains, math)
     if minutes is not None:  # what a user waits for counts, the loading of modules and models too
@@ -184,8 +164,6 @@ def tune(
                 objective=goal,
                 target=chosen,
                 strategy=strategy,
-                reuse=reuse or False,
-                profile=profile,
                 seed=seed,
                 runner=runner,
                 callbacks=[show],

@@ -23,10 +23,10 @@ from typing import Any
 from tilewright.ground.errors import InputError
 from tilewright.target import Target
 
-MODES = ("ranked", "all")
-"""How programs may be reused."""
-STRATEGIES = ("evolution", "random", "exhaustive", "beam", "templates")
-"""The names of those that search."""
+PLANNED = ("reuse", "reuse-all", "profile")
+"""The strategies that have a plan."""
+STRATEGIES = ("evolution", "templates", *PLANNED, "random", "beam", "exhaustive")
+"""The names of all."""
 
 
 def minutes(value: Any) -> float:

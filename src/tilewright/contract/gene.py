@@ -4,8 +4,9 @@
     gene.text        '{"producer":{"sketch":…},"decisions":{"C.i":[8]}}'
     gene.values      {"C.i#1": 8}
 
-A *producer* is a sketch's steps, whose free extents are decision variables, or another form that
-`build` knows: `{"native":"cutlass.gemm"}` is a template by its name. Its *decisions* have an int
+A *producer* is a sketch's steps, whose free extents are decision variables, or a template by its
+name: `{"template":"matmul.threads.1","numbers":[…]}` is one of ours, `{"native":"cutlass.gemm"}` a
+vendor's. Its *decisions* have an int
 each, or a list where a decision has several variables (`variables`). Both are kept as the JSON text
 that was written first, so equal genes have equal texts and nothing reads them on their way.
 """
@@ -73,9 +74,11 @@ class Gene:
         return sha256(self.text.encode()).hexdigest()[:16]
 
     @property
-    def is_native(self) -> bool:
-        """Whether a vendor's template makes the program (`tilewright.cutlass`)."""
-        return self.producer.startswith('{"native":')
+    def key(self) -> str:
+        """The producer's first key, which says what makes the program: "sketch", "template", or
+        "native", a vendor's template (`tilewright.cutlass`); "" of no producer.
+        """
+        return next(iter(self.producer.split('"')[1:]), "")
 
     @staticmethod
     def of(text: str) -> Gene:

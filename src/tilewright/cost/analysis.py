@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tilewright.cost.candidates import Bools, Floats, Ints, Producer
+from tilewright.cost.candidates import Bools, Floats, Ints, SymbolicNest
 from tilewright.cost.statements import Dimension, Statement, StatementAccess, statements
 from tilewright.expr.evaluate import ColumnProgram, Values
 from tilewright.expr.nodes import Extent
@@ -48,7 +48,7 @@ class Compiled:
         return Values(self._numbers, [*self._constants, *table])
 
 
-def compile_statements(producer: Producer) -> tuple[ColumnProgram, list[Compiled]]:
+def compile_statements(producer: SymbolicNest) -> tuple[ColumnProgram, list[Compiled]]:
     """The producer's statements, and the program that gives their numbers."""
     found = statements(producer.program)
     for s in found:

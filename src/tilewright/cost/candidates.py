@@ -24,7 +24,7 @@ Floats: TypeAlias = NDArray[np.float64]
 Float32s: TypeAlias = NDArray[np.float32]
 
 
-class Producer(Protocol):
+class SymbolicNest(Protocol):
     """A program with free decisions."""
 
     @property
@@ -83,7 +83,7 @@ class Producers(Protocol):
     """
 
     @property
-    def sketches(self) -> Sequence[Producer]:
+    def sketches(self) -> Sequence[SymbolicNest]:
         """All of them, by number."""
 
     @property
@@ -94,7 +94,7 @@ class Producers(Protocol):
     def shifted(self) -> frozenset[str]:
         """Names of inputs."""
 
-    def groups(self, population: Population) -> Sequence[tuple[Producer, Ints]]:
+    def groups(self, population: Population) -> Sequence[tuple[SymbolicNest, Ints]]:
         """The producers present, each with the indices of its rows."""
 
     def sample(self, rng: np.random.Generator, n: int) -> Population:

@@ -27,8 +27,8 @@ from tilewright.cost.candidates import (
     Floats,
     Ints,
     Population,
-    Producer,
     Producers,
+    SymbolicNest,
 )
 from tilewright.cost.estimate import estimator_of
 from tilewright.cost.features import COLUMNS, INDEX, PARTS, columns
@@ -38,7 +38,7 @@ BLOCK = 2048  # candidates analysed at once: their tables stay in a fast cache
 ESTIMATED_BLOCK = 8192  # the same without features, whose tables are few: most time goes into calls
 SAMPLES = 256  # random candidates a sketch, of which the least estimate is usual
 ESTIMATED = [INDEX[f"estimated_{part}"] for part in PARTS]
-Groups: TypeAlias = Sequence[tuple[Producer, Ints]]
+Groups: TypeAlias = Sequence[tuple[SymbolicNest, Ints]]
 Which: TypeAlias = tuple[int, int]  # the number of a statement's group, and its own in the sketch
 Places: TypeAlias = tuple[Ints, Ints]
 
@@ -51,7 +51,7 @@ class FeatureExtractor:
         self._sketches: dict[str, tuple[ColumnProgram, list[Compiled]]] = {}
         self._usual: Floats | None = None
 
-    def compiled(self, sketch: Producer) -> tuple[ColumnProgram, list[Compiled]]:
+    def compiled(self, sketch: SymbolicNest) -> tuple[ColumnProgram, list[Compiled]]:
         """The sketch's column program and statements."""
         if sketch.name not in self._sketches:
             self._sketches[sketch.name] = compile_statements(sketch)

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Never, TypeAlias, overload
+from typing import Never, TypeAlias
 
 from rich.console import Console
 
@@ -35,13 +35,11 @@ from tilewright.records.database import Database
 from tilewright.search.disturbance import Disturbance
 from tilewright.search.objectives import Objective, ObjectiveModel, as_objective
 from tilewright.search.progress import Budget, Callback, Progress, TaskResult, weighted_sum
-from tilewright.search.reuse.edges import RANKED, WHOLE
 from tilewright.search.reuse.plan import COSTS, Plan, make_plan
 from tilewright.search.reuse.run import Planned, known_tasks
 from tilewright.search.strategies.profile_plan import ProfilePlan, plan_profile
-from tilewright.search.strategies.profiler import PROFILE, ProfileStrategy
-from tilewright.search.strategies.table import STRATEGIES, Maker
-from tilewright.search.task_scheduler import SCHEDULERS, TaskScheduler
+from tilewright.search.strategies.table import STRATEGIES, WHOLE, Maker, Way, way_of
+from tilewright.search.task_scheduler import TaskScheduler
 from tilewright.search.tasks import TaskSearch, TuningTask, infos_of
 from tilewright.search.tuner import Tuner
 from tilewright.space.derivation import Rule, check_rules
@@ -124,10 +122,7 @@ def tune(
     db: str | Path = "tuning.db",
     objective: Objective | Callable[[Sequence[float]], float] | None = None,
     target: Target | str | None = None,
-    strategy: str | Maker = "evolution",
-    scheduler: str = "gradient",
-    reuse: bool | str = False,
-    profile: bool = False,
+    strategy: str | Maker | Way = "evolution",
     seed: int = 0,
     runner: Sequence[str] | str | None = None,
     options: RunOptions | None = None,
@@ -143,23 +138,26 @@ def tune(
 
     Stops after `minutes` or `trials`, whichever comes first (default: 10 minutes), or sooner: once
     `patience` trials in a row made nothing better by a thousandth. Equal tasks of several models
-    are tuned once; `scheduler` allots trials to tasks. The same command with the same seed goes on
-    where an earlier one stopped. `strategy` is one of `STRATEGIES`, or a class of one's own, called
-    with a task's space, feature extractor and cost model (docs/strategies.md). `runner` is the
-    command of a remote runner. `rules` are sketch rules of one's own, tried before those of the
-    target. Each of `callbacks` is called with a
-    `Progress` after every round; what it raises ends the run, whose records are kept. The logger
-    "tilewright" has rounds (INFO) and trials (DEBUG), too. `progress` shows the run on standard
-    error; None does where that is a terminal or a notebook.
+    are tuned once. The same command with the same seed goes on where an earlier one stopped.
+    `runner` is the command of a remote runner. `rules` are sketch rules of one's own, tried before
+    those of the target. Each of `callbacks` is called with a `Progress` after every round; what it
+    raises ends the run, whose records are kept. The logger "tilewright" has rounds (INFO) and
+    trials (DEBUG), too. `progress` shows the run on standard error; None does where that is a
+    terminal or a notebook.
 
-    With `reuse`, tasks whose shapes alone differ are searched near each other's good programs and
-    recorded ones, by a plan of who reuses whom (see `plan`); what is left of the budget is spent as
-    ever. True is "ranked": a dozen programs a reuse, chosen by the estimate and what was learnt.
-    "all" measures every program that the published tuner enumerates, tens to hundreds a reuse (ETO,
+    `strategy` is how to search, one of `STRATEGIES`; a class of one's own, called with a task's
+    space, feature extractor and cost model (docs/strategies.md); or a `Way`, which says who allots
+    trials to tasks, too. "evolution", "random", "beam" and "exhaustive" search each task by itself,
+    "templates" measures all programs of nests written by hand.
+
+    With "reuse", tasks whose shapes alone differ are searched near each other's good programs and
+    recorded ones, by a plan of who reuses whom (see `plan`): a dozen programs a reuse, chosen by
+    the estimate and what was learnt; what is left of the budget is spent as ever. "reuse-all"
+    measures every program that the published tuner enumerates, tens to hundreds a reuse (ETO,
     algorithm 1): for devices of which the estimate says little. Given neither `minutes` nor
     `trials`, it ends when its plan does.
 
-    With `profile`, the few programs that guidelines suggest are measured, at most 24 a task, and
+    With "profile", the few programs that guidelines suggest are measured, at most 24 a task, and
     nothing is learnt: it ends when they are, without any other budget (Bolt, section 3.2.2).
 
     Raises InputError for an argument that cannot be, RecordsError for a database that cannot be
@@ -170,10 +168,9 @@ def tune(
     if unknown:
         known = [name for name in inspect.signature(tune).parameters if name != "unknown"]
         arguments.refuse_unknown("tune", unknown, known)
-    mode = _mode(reuse)
-    budget = _budget(trials, minutes, patience, is_bounded=profile or mode == WHOLE)
+    way = way_of(strategy)
+    budget = _budget(trials, minutes, patience, is_bounded=way.short or way.reuse == WHOLE)
     db = arguments.database(db)
-    _check_search(strategy, scheduler, mode is not None, profile)
     check_rules(rules)
     seed = arguments.count("seed", seed, least=0)
     goal = as_objective(objective)
@@ -189,27 +186,20 @@ def tune(
         Database.open(db) as database,
         contextlib.closing(TaskMeasurer(chosen, runner, options, budget_s)) as measurer,
     ):
-        schedulers: SchedulerMaker = SCHEDULERS[scheduler]
-        maker: Callable[[TuningTask], Maker] | None = None
-        if not isinstance(strategy, str):
-            own = strategy
-            maker, strategy = (lambda _: own), getattr(own, "__name__", type(own).__name__)
+        schedulers: SchedulerMaker = way.scheduler
         planned = None
-        if mode is not None:
+        if way.reuse is not None:
             planned = Planned.begin(
                 tasks, database, machine_of(chosen), chosen, _all_rules(rules, chosen), seed,
-                COSTS[mode],
+                COSTS[way.reuse],
             )  # fmt: skip
-            tasks, maker, strategy = list(planned.plan.tasks), planned.maker, "reuse"
+            tasks = list(planned.plan.tasks)
             is_open = budget.trials is None and budget.minutes is None
-            rest = planned.plan.rest if is_open else None
-            schedulers = partial(planned.scheduler, rest=rest)
-        if profile:
-            maker, strategy = _profiler, PROFILE
+            schedulers = partial(planned.scheduler, rest=planned.plan.rest if is_open else None)
         tuner = Tuner(
             tasks, database, machine_of(chosen), measurer, chosen,
-            _scheduler(schedulers, groups, goal), strategy, seed, tuple(rules), maker,
-            profiles=profile,
+            _scheduler(schedulers, groups, goal), way, seed, tuple(rules),
+            None if planned is None else planned.maker,
             disturbance=Disturbance() if runner else Disturbance(LoadWatch().look), begun=begun,
         )  # fmt: skip
         _register(tuner, given, groups, is_remote=runner is not None)
@@ -219,79 +209,24 @@ def tune(
         return result
 
 
-def _mode(reuse: Any) -> str | None:
-    """How to reuse, None for not at all. Raises InputError."""
-    if isinstance(reuse, bool):
-        return RANKED if reuse else None
-    if not isinstance(reuse, str) or reuse not in arguments.MODES:
-        known = ", ".join(map(repr, arguments.MODES))
-        raise InputError(f"reuse is True, False, or one of {known}; got {reuse!r}")
-    return reuse
-
-
-def _check_search(strategy: str | Maker, scheduler: str, reuse: bool, profile: bool) -> None:
-    """Raises InputError for a way of searching that is not known, or two at once."""
-    if not callable(strategy):
-        arguments.one_of("strategy", strategy, STRATEGIES)
-    arguments.one_of("scheduler", scheduler, SCHEDULERS)
-    if profile and (reuse or strategy != "evolution"):
-        other = "reuse" if reuse else f"strategy={strategy!r}"
-        raise InputError(
-            f"a profile has its own list of programs: leave out {other}, or profile; to search "
-            "further, tune in the same database without profile afterwards"
-        )
-    if reuse and (strategy, scheduler) != ("evolution", "gradient"):
-        raise InputError(
-            f"reuse has a strategy and a scheduler of its own: leave out strategy={strategy!r} and "
-            f"scheduler={scheduler!r}, or reuse"
-        )
-
-
-def _profiler(_: TuningTask) -> Maker:
-    return lambda space, extractor, model: ProfileStrategy(space, extractor)
-
-
-@overload
 def plan(
     models: Tunable | PathLike | Sequence[Tunable | PathLike],
     *,
     db: str | Path = "tuning.db",
     target: Target | str | None = None,
     rules: Sequence[Rule] = (),
-    reuse: bool | str = True,
-    profile: Literal[False] = False,
-) -> Plan: ...
-@overload
-def plan(
-    models: Tunable | PathLike | Sequence[Tunable | PathLike],
-    *,
-    db: str | Path = "tuning.db",
-    target: Target | str | None = None,
-    rules: Sequence[Rule] = (),
-    reuse: bool | str = True,
-    profile: bool,
-) -> Plan | ProfilePlan: ...
-def plan(
-    models: Tunable | PathLike | Sequence[Tunable | PathLike],
-    *,
-    db: str | Path = "tuning.db",
-    target: Target | str | None = None,
-    rules: Sequence[Rule] = (),
-    reuse: bool | str = True,
-    profile: bool = False,
+    strategy: str = "reuse",
 ) -> Plan | ProfilePlan:
-    """What `tune(models, reuse=reuse)` would do with this database (which need not exist): which
-    tasks are searched, and which reuse whose programs; for `reuse="all"` that takes some seconds an
-    operator. Arguments are those of `tune`. With `profile`, how many programs
-    `tune(models, profile=True)` measures of each task. Raises InputError where `reuse` is neither
-    True nor one of its modes.
+    """What `tune(models, strategy=strategy)` would do with this database (which need not exist):
+    which tasks are searched, and which reuse whose programs; for "reuse-all" that takes some
+    seconds an operator. Of "profile", how many programs it measures of each task. Arguments are
+    those of `tune`. Raises InputError for a strategy without a plan.
     """
-    mode = _mode(reuse)
-    if mode is None and not profile:
-        raise InputError("a plan is one of reuse or of a profile: leave out reuse, or give profile")
+    arguments.one_of("strategy of a plan", strategy, arguments.PLANNED)
     chosen = as_target(target)
     tasks, _ = merged(parts_of(as_tunables(models), chosen))
-    if profile:
+    mode = STRATEGIES[strategy].reuse
+    if mode is None:
         return plan_profile(tasks, chosen, _all_rules(rules, chosen))
     name = arguments.database(db)
     recorded: Sequence[TuningTask] = ()
@@ -299,8 +234,7 @@ def plan(
     if "://" in str(name) or Path(name).exists():
         with Database.open(name, create=False, readonly=True) as database:
             recorded, foreign = known_tasks(database, machine_of(chosen))
-    costs = COSTS[mode or RANKED]
-    return make_plan(tasks, chosen, recorded, foreign, _all_rules(rules, chosen), costs)
+    return make_plan(tasks, chosen, recorded, foreign, _all_rules(rules, chosen), COSTS[mode])
 
 
 def _all_rules(rules: Sequence[Rule], target: Target) -> Sequence[Rule] | None:

@@ -37,12 +37,12 @@ from tilewright.records.database import Database
 from tilewright.records.matching import RecordMatch, find_record
 from tilewright.records.rows import Trial, WorkloadRow
 from tilewright.runtime.constants import ConstantPool
-from tilewright.schedule.lower import lower
-from tilewright.schedule.state import State
-from tilewright.schedule.trace import steps_of, template_of
+from tilewright.schedule.producers import lowered_of
+from tilewright.schedule.trace import template_of
 from tilewright.search.reuse.carry import Carrier
 from tilewright.search.tasks import TuningTask
-from tilewright.space.rules.template import unproved
+from tilewright.space.space import natives_of
+from tilewright.space.templates import unproved
 from tilewright.target import GpuTarget, Target, available_cores
 
 
@@ -94,8 +94,7 @@ def find_match(
         if not isinstance(target, GpuTarget):
             return True  # to be short of registers is slow on a CPU
         try:
-            state = State(task.dag).replay(steps_of(trial.gene))
-            program = lower(state, task.name).program
+            program = lowered_of(task.dag, trial.gene, task.name).program
         except TilewrightError:
             return True  # building it says what is wrong with it
         return runs_on(program, target)
@@ -274,8 +273,7 @@ def _offered(task: TuningTask, match: RecordMatch, target: Target) -> RecordMatc
     """
     if match.gene is not None:
         return match
-    part = target.backend.templates
-    vendors = [] if part is None else [(template_of(g), g) for g in part.load()(task.dag, target)]
+    vendors = [(template_of(gene), gene) for gene in natives_of(task.dag, target)]
     good = (gene for name, gene in vendors if name and target.has_passed(name))
     waiting = [name for name, _ in vendors if name and not target.has_passed(name)]
     left_out = dict.fromkeys([*waiting, *unproved(task.dag, target)])

@@ -36,7 +36,7 @@ from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from tilewright.records.faults import BadCellError
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 SCHEMA_KEY = "schema_version"
 LONGEST_ROW = 1 << 25
 """Bytes of a row, in a file and in an export; the text of a large program takes some kilobytes."""

@@ -43,7 +43,6 @@ RULES = {
     "multi_level_tiling_with_fusion": "tiled together with what reads the result",
     "gpu_tiling": "tiled for blocks and threads",
     "cross_thread_reduction": "threads share a sum",
-    "template": "a template",
     "by_rows": "rows and their sums together",
 }
 VARIANTS = (

@@ -8,8 +8,7 @@ from typing import ClassVar
 from tilewright.expr.tensors import Compute
 from tilewright.ground.errors import ScheduleError
 from tilewright.schedule.forms import FORMS, Formed
-from tilewright.schedule.state import InForm, Stage, State
-from tilewright.schedule.step import Step
+from tilewright.schedule.state import InForm, Stage, State, Step
 
 
 @dataclass(frozen=True, slots=True)

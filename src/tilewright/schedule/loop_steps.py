@@ -15,8 +15,7 @@ from tilewright.ground.errors import ScheduleError
 from tilewright.nest.marks import MARKS
 from tilewright.nest.nodes import THREADS, WORKERS, Kind, Scope
 from tilewright.schedule.kept import nest_in
-from tilewright.schedule.state import At, FuseRelation, SplitRelation, Stage, State
-from tilewright.schedule.step import Step
+from tilewright.schedule.state import At, FuseRelation, SplitRelation, Stage, State, Step
 
 
 @dataclass(frozen=True, slots=True)

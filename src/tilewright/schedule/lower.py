@@ -59,8 +59,7 @@ from tilewright.schedule.bounds import Bounds, infer_bounds, loop_ranges, loop_v
 from tilewright.schedule.forms import FORMS, Place
 from tilewright.schedule.layout import Layout
 from tilewright.schedule.stage_steps import neutral
-from tilewright.schedule.state import InForm, Mapped, SplitRelation, Stage, State
-from tilewright.schedule.step import extent_int
+from tilewright.schedule.state import InForm, Mapped, SplitRelation, Stage, State, extent_int
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +80,6 @@ def lower(state: State, name: str, bounds: Bounds | None = None) -> Lowered:
     """Lower a state to a program; see the module's docstring. `bounds` are the state's, where they
     are known.
     """
-    if state.templated is not None:
-        return Lowered(state.templated.program(name), dict(state.templated.layouts))
     return _Lowering(state, infer_bounds(state) if bounds is None else bounds).run(name)
 
 

@@ -9,8 +9,7 @@ from tilewright.expr.nodes import Tensor
 from tilewright.expr.rewrites.online_softmax import SoftmaxProduct, find, rewrite
 from tilewright.expr.tensors import Compute
 from tilewright.ground.errors import ScheduleError
-from tilewright.schedule.state import Stage, State
-from tilewright.schedule.step import Step
+from tilewright.schedule.state import Stage, State, Step
 
 
 @dataclass(frozen=True, slots=True)

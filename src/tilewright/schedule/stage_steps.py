@@ -29,8 +29,7 @@ from tilewright.expr.rewrites.zero_terms import is_solvable, without_zero_terms
 from tilewright.expr.tensors import Compute
 from tilewright.expr.written import DEEPEST_EXPRESSION, GREATEST_EXPRESSION, written
 from tilewright.ground.errors import ScheduleError
-from tilewright.schedule.state import Role, Stage, State
-from tilewright.schedule.step import Step, extent_int
+from tilewright.schedule.state import Role, Stage, State, Step, extent_int
 
 
 @dataclass(frozen=True, slots=True)

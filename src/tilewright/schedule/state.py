@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import TYPE_CHECKING, TypeAlias
+from typing import ClassVar, TypeAlias
 
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Axis, Extent, Tensor, reads
@@ -25,10 +25,6 @@ from tilewright.expr.rewrites.winograd import LinearMap
 from tilewright.expr.tensors import Compute
 from tilewright.ground.errors import ScheduleError
 from tilewright.nest.nodes import Kind, Scope
-
-if TYPE_CHECKING:
-    from tilewright.schedule.steps import Step
-    from tilewright.schedule.template_step import Templated
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,12 +181,35 @@ def new_stage(tensor: Tensor) -> Stage:
     return stage
 
 
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Base of all steps, frozen values with a JSON form (`trace`). Extents may be ints or
+    expressions over decision variables. `suits_forms`: it may be applied to a stage that has a
+    form.
+    """
+
+    name: ClassVar[str]
+    suits_forms: ClassVar[bool] = False
+
+    def apply(self, state: State) -> None:
+        """Rewrite `state`; raises ScheduleError when the step is illegal there."""
+        raise ScheduleError(f"{type(self).__name__} cannot be applied")
+
+
+def extent_int(e: Extent) -> int:
+    """The int behind an extent; ScheduleError where a decision is unbound."""
+    value = getattr(e, "value", e)
+    if not isinstance(value, int):
+        raise ScheduleError(f"the extent {e} still depends on decisions")
+    return value
+
+
 class State:
     """A schedule under construction: stages in topological order and the trace so far.
 
     `constants` and `tables` are the DAG's until a step puts others in their place; `mapped` says
     what became of which constant. `rounding` is by how much rounding errors exceed those of the
-    DAG's own sums. `templated` is what computes everything instead of the stages' loops.
+    DAG's own sums.
     """
 
     def __init__(self, dag: ComputeDAG) -> None:
@@ -200,7 +219,6 @@ class State:
         self.tables = dag.tables
         self.mapped: dict[str, Mapped] = {}
         self.rounding = 1.0
-        self.templated: Templated | None = None
         self.trace: list[Step] = []
 
     def copy(self) -> State:
@@ -211,16 +229,11 @@ class State:
         other.constants, other.tables = self.constants, self.tables
         other.mapped = dict(self.mapped)
         other.rounding = self.rounding
-        other.templated = self.templated
         other.trace = list(self.trace)
         return other
 
     def apply(self, step: Step) -> State:
         """Apply one step and record it. Raises ScheduleError when it is illegal."""
-        if self.templated is not None:
-            raise ScheduleError(
-                f"{step.name}: {self.templated.template.name} has no loops to change"
-            )
         for name in (getattr(step, "stage", None), getattr(step, "target", None)):
             stage = self.stages.get(name) if name is not None else None
             if stage is not None and stage.form is not None and not step.suits_forms:

@@ -18,7 +18,6 @@ one line here.
     OnlineSoftmax("C", 64)        C = sum_k p * v  ->  in chunks of 64, each with its own maximum
     SkipZeros("C")                C = sum_k select(k % 2 == 0, ..)  ->  C = sum_{k.q} ..   k = 2*k.q
     UseForm("C", "running", 16)   C = sum_k select(k <= i, a, 0)  ->  one sum that runs along i
-    UseTemplate("matmul.…", (128, …))            everything is computed by a template
 
 A fetch that the threads of a block share out is made of these:
 
@@ -51,8 +50,7 @@ from tilewright.schedule.stage_steps import (
     RFactor,
     SkipZeros,
 )
-from tilewright.schedule.step import Step, extent_int
-from tilewright.schedule.template_step import UseTemplate
+from tilewright.schedule.state import Step, extent_int
 from tilewright.schedule.winograd_step import Winograd
 
 __all__ = [
@@ -78,7 +76,6 @@ __all__ = [
     "Step",
     "StoreAt",
     "UseForm",
-    "UseTemplate",
     "Winograd",
     "extent_int",
 ]
@@ -88,6 +85,6 @@ STEPS: dict[str, type[Step]] = {
     for cls in (
         Split, FollowSplit, FollowFusedSplit, Fuse, Reorder, ComputeAt, StoreAt,
         ComputeRoot, ComputeInline, CacheWrite, CacheRead, RFactor, SkipZeros, Winograd,
-        OnlineSoftmax, Annotate, Parallel, SetScope, Mark, LayoutRewrite, UseForm, UseTemplate,
+        OnlineSoftmax, Annotate, Parallel, SetScope, Mark, LayoutRewrite, UseForm,
     )
 }  # fmt: skip

@@ -26,6 +26,8 @@ EXTENT_OPS: dict[str, Callable[[Any, Any], Any]] = {
     "floordiv": operator.floordiv,
 }
 
+EXTENTS = "tuple[Extent, ...]"
+
 # ---- genes ------------------------------------------------------------------------------------
 
 
@@ -54,13 +56,11 @@ def steps_of(gene: Gene) -> list[Step]:
 
 
 def template_of(gene: Gene) -> str | None:
-    """The name of the template that makes a gene's program, a vendor's or ours; None where other
-    steps do. Raises ScheduleError for a text that no search writes.
+    """The name of the template that makes a gene's program, a vendor's or ours; None where a
+    schedule does. Raises ScheduleError for a text that no search writes.
     """
     match parsed(gene.producer, "the producer is"):
-        case {"native": str() as name}:
-            return name
-        case {"steps": [["template", str() as name, *_]]}:
+        case {"native": str() as name} | {"template": str() as name}:
             return name
     return None
 
@@ -70,19 +70,20 @@ def template_of(gene: Gene) -> str | None:
 
 def trace_to_json(trace: Sequence[Step]) -> str:
     """A compact JSON list, one list a step: its name, then its fields."""
-    return compact([[s.name, *(_plain(getattr(s, f.name)) for f in fields(s))] for s in trace])
+    return compact([[s.name, *(plain(getattr(s, f.name)) for f in fields(s))] for s in trace])
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """A field of a step as JSON has it."""
     match value:
         case tuple():
-            return [_plain(v) for v in value]
+            return [plain(v) for v in value]
         case Const(value=number):
             return number
         case Var(name=name):
             return name
         case Binary(op=op, a=a, b=b) if op in EXTENT_OPS:
-            return [op, _plain(a), _plain(b)]
+            return [op, plain(a), plain(b)]
         case Operand():
             raise ScheduleError(f"the extent {value} has no text; its form is not among EXTENT_OPS")
     return value
@@ -105,6 +106,14 @@ def read_steps(rows: Any, values: Mapping[str, Extent]) -> list[Step]:
         return [_step(row, number, values) for number, row in enumerate(rows, 1)]
     except RecursionError as error:
         raise ScheduleError(f"a step is nested too deeply: {error}") from error
+
+
+def read_extents(given: Any, values: Mapping[str, Extent]) -> tuple[Extent, ...]:
+    """A list of extents as JSON has it. Raises ScheduleError for anything else."""
+    found: tuple[Extent, ...] | None = _bound(given, EXTENTS, values)
+    if found is None:
+        raise ScheduleError(f"numbers must be {_words(EXTENTS)}, not {_shown(given)}")
+    return found
 
 
 def _step(row: Any, number: int, values: Mapping[str, Extent]) -> Step:

@@ -7,8 +7,7 @@ from typing import ClassVar
 
 from tilewright.expr.rewrites.winograd import MATRICES, Convolution, find, rewrite, rounding
 from tilewright.ground.errors import ScheduleError
-from tilewright.schedule.state import Mapped, State
-from tilewright.schedule.step import Step
+from tilewright.schedule.state import Mapped, State, Step
 
 
 @dataclass(frozen=True, slots=True)

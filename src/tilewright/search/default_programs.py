@@ -32,14 +32,14 @@ MINOR = 0.01  # of the estimated sum
 
 @dataclass(frozen=True)
 class DefaultPrograms:
-    """`own_rules`: the spaces have rules of the user or of the strategy, which do not change the
-    default programs.
+    """`is_own`: the spaces have rules of the user or templates of the strategy, which do not change
+    the default programs.
     """
 
     ledger: Ledger
     searches: Sequence[TaskSearch]
     target: Target
-    own_rules: bool
+    is_own: bool
     disturbance: Disturbance
 
     def first(self, is_timed: bool) -> list[int]:
@@ -136,7 +136,7 @@ class DefaultPrograms:
         begun = self._begun_with(search)
         if begun is not None:
             gene = begun
-        elif self.own_rules:
+        elif self.is_own:
             gene = default_gene(search.task.space(self.target))
         else:
             gene = default_gene(search.space, search.extractor)

@@ -226,6 +226,3 @@ class RoundRobin(TaskScheduler):
         if not eligible.any():
             return super().next()
         return int(np.where(eligible, self.units, np.inf).argmin())
-
-
-SCHEDULERS: dict[str, type[TaskScheduler]] = {"gradient": TaskScheduler, "round-robin": RoundRobin}

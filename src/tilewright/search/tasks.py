@@ -16,13 +16,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
 from math import log
-from typing import Protocol, TypeVar
+from typing import Any, Protocol
 
 import numpy as np
 
 from tilewright.contract.arguments import described
 from tilewright.contract.gene import Gene
 from tilewright.contract.surroundings import ALONE, Setting
+from tilewright.cost.candidates import concatenate
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.serialize import (
@@ -35,10 +36,11 @@ from tilewright.expr.serialize import (
 from tilewright.ground.errors import InputError, RunError
 from tilewright.ground.text import one_line
 from tilewright.records.rows import Trial, WorkloadRow
+from tilewright.schedule.templates import Template
 from tilewright.search.model.cost_model import CostModel
 from tilewright.search.model.training_set import TrainingSet
-from tilewright.search.strategies.memory import NOWHERE, Candidate, as_population
-from tilewright.search.strategies.offered import PARTS, Offered, of_template
+from tilewright.search.strategies.evolution import TEMPLATE, Scored, named
+from tilewright.search.strategies.memory import Candidate, Listed, ProposalMemory, as_population
 from tilewright.search.strategies.table import Maker, Strategy
 from tilewright.search.task_scheduler import TaskInfo
 from tilewright.space.derivation import Rule
@@ -47,6 +49,7 @@ from tilewright.target import Target
 
 UNFINISHED = "unfinished"
 """The stage of a program that had no time to end, which is not known to fail."""
+PARTS = "parts"  # where what the records of the task's parts make up comes from
 FEW = 64  # programs of a space that tell roughly what a task takes, by their estimates
 
 
@@ -80,9 +83,14 @@ class TuningTask:
         """The shape-free hash: tasks with equal ones are similar."""
         return structure_hash(self.dag)
 
-    def space(self, target: Target, rules: Sequence[Rule] | None = None) -> Space:
-        """The programs it can be, by the target's own rules where none are given."""
-        return Space(self.dag, target, rules, self.setting)
+    def space(
+        self,
+        target: Target,
+        rules: Sequence[Rule] | None = None,
+        templates: Sequence[Template] | None = None,
+    ) -> Space:
+        """The programs it can be, by the target's own rules and templates where none are given."""
+        return Space(self.dag, target, rules, self.setting, templates)
 
     @property
     def flops(self) -> int:
@@ -214,7 +222,8 @@ class TaskSearch:
     `reference_s` is what the default program took first, which all figures of the search compare
     with. `default_s` and `best_s` are what is told: the search's own figures, and once `confirmed`
     those of turns that the two programs took. `expected_s` is what the default program is taken
-    for while it was not measured, `fault` what came of it instead of a figure.
+    for while it was not measured, `fault` what came of it instead of a figure. `composed` is what
+    the records of the task's parts make up.
     """
 
     task: TuningTask
@@ -234,7 +243,11 @@ class TaskSearch:
     confirmed: bool = False
     expected_s: float | None = None
     fault: str = ""
-    offered: Offered = field(default_factory=Offered)
+    composed: Gene | None = None
+
+    def __post_init__(self) -> None:
+        """What no strategy proposes is measured first."""
+        self.offered = Listed(ProposalMemory(self.space), self._offered, with_score=False)
 
     @staticmethod
     def start(
@@ -244,13 +257,8 @@ class TaskSearch:
         make: Maker,
         composed: Gene | None = None,
     ) -> TaskSearch:
-        """A search that has measured nothing; `composed` is what the records of the task's parts
-        make up.
-        """
+        """A search that has measured nothing."""
         extractor = FeatureExtractor(space)
-        found = None if composed is None else space.row_of(composed)
-        first = () if composed is None or found is None else (Candidate.at(found, composed, PARTS),)
-        offered = Offered.of(task.dag, space.target, first)
         strategy = make(space, extractor, model)
         for name in ("ask", "tell"):
             if not callable(getattr(strategy, name, None)):
@@ -258,7 +266,16 @@ class TaskSearch:
                     f"a strategy has the methods ask(rng, n) and tell(batch, latencies); "
                     f"{described(strategy)} has no {name}"
                 )
-        return TaskSearch(task, space, strategy, extractor, offered=offered)
+        return TaskSearch(task, space, strategy, extractor, composed=composed)
+
+    def _offered(self) -> Scored:
+        """What the records of the task's parts make up, then vendors' programs: they are as good as
+        measured ones get.
+        """
+        composed = None if self.composed is None else self.space.row_of(self.composed)
+        first, rest = composed or self.space.nobody, self.space.offered
+        origin = np.concatenate([named(PARTS, len(first)), named(TEMPLATE, len(rest))])
+        return Scored(concatenate([first, rest]), np.zeros(len(origin)), origin)
 
     @property
     def begun(self) -> bool:
@@ -272,10 +289,10 @@ class TaskSearch:
     def propose(self, seed: int, n: int) -> list[Candidate]:
         """The candidates of the next round; the same ones whenever the state is the same."""
         entropy = [seed, zlib.crc32(self.task.hash.encode()), self.rounds]
-        # What is offered is as good as measured programs get, so it goes first.
-        batch = self.offered.ask(n)
+        rng = np.random.default_rng(entropy)
+        batch = self.offered.ask(rng, n)
         if len(batch) < n:
-            asked = self.strategy.ask(np.random.default_rng(entropy), n - len(batch))
+            asked = self.strategy.ask(rng, n - len(batch))
             if not isinstance(asked, list) or not all(isinstance(c, Candidate) for c in asked):
                 raise InputError(
                     f"the strategy {type(self.strategy).__name__} gives, when asked, no list of "
@@ -287,8 +304,8 @@ class TaskSearch:
 
     def tell(self, batch: Sequence[Candidate], latencies: Sequence[float | None]) -> None:
         """Close a round with its results: seconds, or None for a failure."""
-        self.offered.tell(batch)
-        self.strategy.tell(*in_space(batch, latencies))
+        self.offered.tell(batch, latencies)
+        self.strategy.tell(*self._scored(batch, latencies))
         self.rounds += 1
         self.trials += len(batch)
         for one, latency in zip(batch, latencies, strict=True):
@@ -312,7 +329,7 @@ class TaskSearch:
         regions_s: Sequence[float | None],
     ) -> None:
         """Add a round to the training set; a failed program has a throughput of 0."""
-        (batch, latencies), (_, regions_s) = (in_space(batch, x) for x in (latencies, regions_s))
+        batch, latencies, regions_s = self._scored(batch, latencies, regions_s)
         if not batch:
             return
         features, owner = self.extractor.extract(as_population(batch))
@@ -327,18 +344,14 @@ class TaskSearch:
 
     def candidate(self, trial: Trial) -> Candidate | None:
         """A recorded program as a candidate; None where it is none of this task."""
-        if trial.gene.is_native:
-            return of_template(trial.gene)
         here = self.space.row_of(trial.gene)
         if here is None:
             return None
         return Candidate.at(here, trial.gene, trial.origin, trial.predicted)
 
-
-T = TypeVar("T")
-
-
-def in_space(batch: Sequence[Candidate], values: Sequence[T]) -> tuple[list[Candidate], list[T]]:
-    """Those candidates that the space has, with their values."""
-    pairs = [(c, v) for c, v in zip(batch, values, strict=True) if c.sketch != NOWHERE]
-    return [c for c, _ in pairs], [v for _, v in pairs]
+    def _scored(self, batch: Sequence[Candidate], *columns: Sequence[Any]) -> list[Any]:
+        """A batch and what is known of it, without programs of which no model speaks: strategies
+        do not see them.
+        """
+        kept = [i for i, one in enumerate(batch) if one.sketch < len(self.space.sketches)]
+        return [[column[i] for i in kept] for column in (batch, *columns)]

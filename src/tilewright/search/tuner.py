@@ -25,6 +25,7 @@ from tilewright.records.database import Database
 from tilewright.records.machine import Machine
 from tilewright.records.provenance import provenance
 from tilewright.records.rows import DEFAULT, RUN, FactsRow, LoadRow, RunRow, Trial
+from tilewright.schedule.templates import Template, templates_of
 from tilewright.search.confirmation import Confirmation
 from tilewright.search.default_programs import DefaultPrograms
 from tilewright.search.disturbance import Disturbance
@@ -43,9 +44,9 @@ from tilewright.search.progress import (
     TaskResult,
 )
 from tilewright.search.reuse.parts import Parts
-from tilewright.search.strategies.memory import Candidate
-from tilewright.search.strategies.profiler import ROUND, ProfileStrategy, lengths
-from tilewright.search.strategies.table import STRATEGIES, Maker, rules_of_strategy
+from tilewright.search.strategies.memory import Candidate, Listed
+from tilewright.search.strategies.profiler import ROUND, lengths
+from tilewright.search.strategies.table import STRATEGIES, Maker, Way
 from tilewright.search.task_scheduler import TaskScheduler, unit_trials
 from tilewright.search.tasks import (
     Measurer,
@@ -55,6 +56,7 @@ from tilewright.search.tasks import (
 )
 from tilewright.space.derivation import Rule
 from tilewright.space.rules import rules_of
+from tilewright.space.space import Space
 from tilewright.target import Target
 
 # Of a budget in minutes so much is kept for confirming, by how many tasks have a winner.
@@ -85,11 +87,10 @@ class TimeLeft:
 
 @dataclass
 class Tuner:
-    """Tunes tasks together. `strategy` names an entry of STRATEGIES, or what `maker` gives each
-    task; `rules` are the user's sketch rules, tried before those of the target. With `profiles` the
-    maker's strategies are profiles: short lists, measured to their end without a cost model.
-    `default_programs_s` is how long default programs took. The time counts from `begun` on, by the
-    monotonic clock (None: from when it runs).
+    """Tunes tasks together, by a `way` to search, or what `maker` gives each task instead; `rules`
+    are the user's sketch rules, tried before those of the target. `default_programs_s` is how long
+    default programs took. The time counts from `begun` on, by the monotonic clock (None: from when
+    it runs).
     """
 
     tasks: Sequence[TuningTask]
@@ -98,11 +99,10 @@ class Tuner:
     measurer: Measurer
     target: Target
     schedule: Callable[[Sequence[TuningTask], Sequence[float], int], TaskScheduler]
-    strategy: str = "evolution"
+    way: Way = STRATEGIES["evolution"]
     seed: int = 0
     rules: Sequence[Rule] = ()
     maker: Callable[[TuningTask], Maker] | None = None
-    profiles: bool = False
     shares: Shares = field(default_factory=Shares)
     disturbance: Disturbance = field(default_factory=Disturbance)
     begun: float | None = None
@@ -115,29 +115,29 @@ class Tuner:
         self.learned = 0
         self.recorded: dict[tuple[int, int], list[Candidate]] = {}  # by task and round
         self.resuming = True
-        make = self.maker or (lambda _: STRATEGIES[self.strategy])
+        make = self.maker or (lambda _: self.way.make)
         self.searches = [self._search(task, make(task)) for task in self.tasks]
         self.ledger = Ledger(
             self.database, self.machine.fingerprint, self.measurer, self.seed, self.shares
         )
+        has_own = bool(self.rules) or self._templates != templates_of(self.target)
         self.defaults = DefaultPrograms(
-            self.ledger, self.searches, self.target, self._has_own_rules, self.disturbance
+            self.ledger, self.searches, self.target, has_own, self.disturbance
         )
         self.trials = 0
         self.default_programs, self.default_share = 0, 1.0
         self.start_s = 0.0  # of a program in a process that starts for it, as confirming's do
         self.started, self.started_at = time.monotonic(), time.time()
 
-    @property
-    def _all_rules(self) -> Sequence[Rule]:
-        return (*self.rules, *rules_of_strategy(self.strategy, self.target))
+    def _space(self, task: TuningTask) -> Space:
+        return task.space(self.target, (*self.rules, *rules_of(self.target)), self._templates)
 
     @property
-    def _has_own_rules(self) -> bool:
-        return len(self._all_rules) > len(rules_of(self.target))
+    def _templates(self) -> Sequence[Template]:
+        return templates_of(self.target, self.way.asks)
 
     def _search(self, task: TuningTask, make: Maker) -> TaskSearch:
-        space = task.space(self.target, self._all_rules)
+        space = self._space(task)
         composed = Parts(self.database, self.machine, self.target).program(task, space)
         gene = None if composed is None else composed.gene
         return TaskSearch.start(task, space, self.model, make, gene)
@@ -165,7 +165,7 @@ class Tuner:
         latencies = [s.best_s or s.expected_s or float("inf") for s in self.searches]
         scheduler = self.schedule(self.tasks, latencies, self.seed)
         unit = unit_trials(budget.expected_trials, len(self.tasks))
-        if self.profiles:
+        if self.way.short:
             unit, budget = ROUND, self._listed(budget)
         else:
             self._pretrain(budget)
@@ -183,7 +183,7 @@ class Tuner:
             self.machine.fingerprint,
             self.measurer,
             self.disturbance.drifted,
-            brief=self.profiles,
+            brief=self.way.short,
         )
         limit_s = inf if budget.minutes is None else budget.minutes * 60
         pace = TimeLeft(lambda: self.elapsed_s, self.start_s)
@@ -195,12 +195,12 @@ class Tuner:
         return self.searches
 
     def _listed(self, budget: Budget) -> Budget:
-        """The budget, of no more trials than all profiles together have programs."""
-        profiles = [s.strategy for s in self.searches if isinstance(s.strategy, ProfileStrategy)]
+        """The budget, of no more trials than all lists together have programs."""
+        lists = [s.strategy for s in self.searches if isinstance(s.strategy, Listed)]
         costs = [s.task.weight * s.estimate_s() for s in self.searches]
-        for profile, most in zip(profiles, lengths(costs), strict=True):
-            profile.most = most
-        listed = sum(len(profile.programs) for profile in profiles)
+        for one, most in zip(lists, lengths(costs), strict=True):
+            one.most = most
+        listed = sum(one.left for one in lists)
         return replace(budget, trials=min(listed, budget.trials or listed))
 
     @property
@@ -301,7 +301,7 @@ class Tuner:
         for candidate, trial in zip(batch, trials, strict=True):
             log.debug("%s %s: %s", search.task.name, candidate.gene.hash[:8], _outcome(trial))
         latencies = [None if t is None else t.measured_s for t in trials]
-        if not self.profiles:
+        if not self.way.short:
             ended = [i for i, t in enumerate(trials) if t is not None]
             search.learn(
                 self.rows,
@@ -371,7 +371,7 @@ class Tuner:
                 self.machine.fingerprint,
                 self.started_at,
                 self.seed,
-                self.strategy,
+                self.way.name,
                 self.elapsed_s,
                 **shares,
             )
@@ -397,10 +397,8 @@ class Tuner:
             most = min(most, int(budget.minutes * 60 * TRANSFER_SHARE / TRANSFER_S))
         measured = self.database.measured(self.machine.fingerprint)
         others = (row for row in self.database.workloads() if row.hash in measured)
-        spaces = {
-            row.hash: TuningTask.of(row).space(self.target, self._all_rules)
-            for row in nearest(others, self.tasks, most)
-        }
+        near = nearest(others, self.tasks, most)
+        spaces = {row.hash: self._space(TuningTask.of(row)) for row in near}
         pretrain(self.rows, self.database, self.machine.fingerprint, spaces)
 
 

@@ -34,8 +34,6 @@ def annotate(d: Derivation, streams: bool = False) -> list[Derivation]:
     """All structural variants of a derived sketch, fully annotated. With `streams`, whether the
     outputs are written past the caches is a decision, too.
     """
-    if d.state.templated is not None:
-        return [d]
     variants = [d]
     for name in reversed(list(d.state.stages)):
         grown = [v for one in variants for v in _locations(one, name)]

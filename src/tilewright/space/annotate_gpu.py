@@ -25,8 +25,6 @@ def access_widths(dtype: DType) -> tuple[int, ...]:
 
 def annotate_gpu(d: Derivation) -> list[Derivation]:
     """The sketch with every loop bound; nothing here varies the structure."""
-    if d.state.templated is not None:
-        return [d]
     for stage in list(d.state.stages.values()):
         if stage.attach is None and not stage.relations:
             _bind(d, stage)

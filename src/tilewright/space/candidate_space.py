@@ -1,6 +1,6 @@
 """Producers side by side: their decisions in one integer matrix, whose rows are candidates.
 
-    space = CandidateSpace(target, [producer, ...])
+    space.sketches                                the producers that have a nest, by number
     population = space.sample(rng, 2048)          rows [n, columns], number of the producer [n]
     space.valid(population)                       bool [n]
 
@@ -15,7 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Generic, TypeVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from tilewright.expr.evaluate import ColumnProgram
 from tilewright.expr.nodes import Expr
 from tilewright.ground.errors import ScheduleError
 from tilewright.nest.nodes import Program
+from tilewright.schedule.state import Stage
 from tilewright.space.decisions import Decision, encode, sample
 from tilewright.target import Target
 
@@ -33,15 +34,26 @@ SAMPLE_ROUNDS = 50  # redraws of invalid rows
 MANY = 8192  # draws of which none is valid in an empty space
 
 
-@dataclass(frozen=True)
-class Decided(ABC):
-    """A program with free decisions. `columns[j]` is the matrix column of its j-th variable."""
+@dataclass(frozen=True, kw_only=True)
+class Producer(ABC):
+    """A program with free decisions. `columns[j]` is the matrix column of its j-th variable; the
+    `rules` are what made it, and `variant` what is otherwise in each that they made.
+    """
 
-    name: str
+    is_listed: ClassVar[bool] = False
+    """Whether its candidates are so few that all of them may be tried, one after the other."""
+
     target: Target
+    rules: tuple[str, ...]
+    variant: tuple[str, ...]
     decisions: tuple[Decision, ...]
-    constraints: tuple[Expr, ...]
+    constraints: tuple[Expr, ...] = ()
     columns: Ints
+
+    @cached_property
+    def name(self) -> str:
+        """Unique in its space."""
+        return " · ".join((*self.rules, *self.variant))
 
     @property
     @abstractmethod
@@ -54,6 +66,11 @@ class Decided(ABC):
         """What a gene says of it: JSON text."""
 
     @property
+    @abstractmethod
+    def stages(self) -> Mapping[str, Stage]:
+        """The stages by name, as scheduled."""
+
+    @property
     def serves_unmeasured(self) -> bool:
         """Whether its programs may run, and be the reference of others, before any was measured."""
         return True
@@ -62,10 +79,6 @@ class Decided(ABC):
     def definitions(self) -> Mapping[str, Expr]:
         """What the names of recurring expressions in the nest stand for."""
         return {}
-
-    @abstractmethod
-    def concrete(self, row: Ints) -> Program:
-        """The program of one candidate (`[all columns]`). Raises ScheduleError or VerifyError."""
 
     @cached_property
     def variables(self) -> tuple[str, ...]:
@@ -95,11 +108,17 @@ class Decided(ABC):
         """Decision variable -> its value in one row."""
         return {v: int(row[c]) for v, c in zip(self.variables, self.columns, strict=True)}
 
+    def gene(self, row: Ints) -> Gene:
+        """What is kept of a candidate."""
+        values = self.values(row)
+        decided = {
+            d.name: values[d.name] if d.columns == (d.name,) else [values[v] for v in d.columns]
+            for d in self.decisions
+        }
+        return Gene(self.producer, compact(decided))
 
-P = TypeVar("P", bound=Decided)
 
-
-class CandidateSpace(Generic[P]):
+class CandidateSpace:
     """Producers of one task on one target. Inputs named in `shifted` begin anywhere in a cache line
     (see `cost.candidates.Producers`).
     """
@@ -111,7 +130,7 @@ class CandidateSpace(Generic[P]):
         self.starts: list[int] = []
         self.width = 0
         self._starts: dict[Decision, int] = {}
-        self.sketches: tuple[P, ...] = ()
+        self.sketches: tuple[Producer, ...] = ()
 
     def place(self, decisions: Sequence[Decision]) -> Ints:
         """Matrix columns of some decisions, those of each shared with who has the same one."""
@@ -141,16 +160,28 @@ class CandidateSpace(Generic[P]):
 
     def gene(self, sketch: int, row: Ints) -> Gene:
         """What is kept of a candidate; equal programs of one sketch have equal genes."""
-        producer = self.sketches[sketch]
-        values = {d.name: row[self.span(d)].tolist() for d in producer.decisions}
-        for d in producer.decisions:
-            if d.columns == (d.name,):
-                (values[d.name],) = values[d.name]
-        return Gene(producer.producer, compact(values))
+        native = sketch - len(self.sketches)
+        return self.sketches[sketch].gene(row) if native < 0 else self.natives[native]
+
+    @cached_property
+    def natives(self) -> tuple[Gene, ...]:
+        """Programs that vendors' templates make: producers of which nothing is left to decide. They
+        have no nest to be scored or changed, and their numbers come after those of all sketches.
+        """
+        return ()
+
+    @property
+    def offered(self) -> Population:
+        """These as candidates, the most promising first."""
+        n = len(self.natives)
+        return Population(np.zeros((n, self.width), np.int64), len(self.sketches) + np.arange(n))
 
     def row_of(self, gene: Gene) -> Population | None:
         """The candidate that a gene of any space is here; None where it is none."""
         found, _ = self.rows_of(gene.producer, [gene.decisions])
+        if not len(found) and gene in self.natives:
+            at = self.natives.index(gene)
+            found = self.offered[at : at + 1]
         return found if len(found) else None
 
     def rows_of(self, producer: str, decisions: Sequence[str]) -> tuple[Population, Ints]:
@@ -173,7 +204,7 @@ class CandidateSpace(Generic[P]):
 
     # ---- populations ------------------------------------------------------------------------
 
-    def groups(self, population: Population) -> list[tuple[P, Ints]]:
+    def groups(self, population: Population) -> list[tuple[Producer, Ints]]:
         """The sketches present, each with the indices of its rows."""
         return [
             (self.sketches[k], np.flatnonzero(population.sketch == k))
@@ -198,8 +229,14 @@ class CandidateSpace(Generic[P]):
         return Population(np.delete(rows, todo, axis=0), np.delete(sketch, todo))
 
     def drawn_sketches(self, rng: np.random.Generator, n: int) -> Ints:
-        """The sketches of `n` candidates to be drawn: uniform."""
-        return rng.integers(0, len(self.sketches), n)
+        """The sketches of `n` candidates to be drawn: uniform, but all that are listed together are
+        one, for they have few candidates.
+        """
+        listed = np.array([s.is_listed for s in self.sketches])
+        if not listed.any() or listed.all():
+            return rng.integers(0, len(listed), n)
+        share = np.where(listed, 1 / listed.sum(), 1.0)
+        return rng.choice(len(share), n, p=share / share.sum())
 
     def _rare(self, rng: np.random.Generator, n: int) -> Population:
         """At most `n` of the valid rows among many: where one draw of fifty is valid, all draws for

@@ -14,7 +14,6 @@ instructions that was never right on the device: one that hangs there would be t
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -35,13 +34,13 @@ STALE = 3  # rounds in a row that make nothing better by GAIN: a good place was 
 GAIN = 0.005
 
 
-def default_gene(space: CandidateSpace[Any], extractor: FeatureExtractor | None = None) -> Gene:
+def default_gene(space: CandidateSpace, extractor: FeatureExtractor | None = None) -> Gene:
     """Its gene. Raises what `default_of` does."""
     default = default_of(space, extractor)
     return space.gene(int(default.sketch[0]), default.rows[0])
 
 
-def default_of(space: CandidateSpace[Any], extractor: FeatureExtractor | None = None) -> Population:
+def default_of(space: CandidateSpace, extractor: FeatureExtractor | None = None) -> Population:
     """The default program as a candidate of its space, whose `extractor` may be at hand.
 
     Raises ScheduleError when the space is empty, or has nothing that serves unmeasured.
@@ -71,7 +70,7 @@ def default_of(space: CandidateSpace[Any], extractor: FeatureExtractor | None = 
     return population[np.argmin(latency, keepdims=True)]
 
 
-def _serving(space: CandidateSpace[Any], population: Population) -> Population:
+def _serving(space: CandidateSpace, population: Population) -> Population:
     """The candidates that serve unmeasured."""
     serves = np.array([sketch.serves_unmeasured for sketch in space.sketches])
     found = population[np.flatnonzero(serves[population.sketch])]
@@ -105,7 +104,7 @@ def leading(kind: Ints, latency: Floats, most: int) -> Ints:
 
 
 def _crossed(
-    space: CandidateSpace[Any], parents: Population, rng: np.random.Generator, each: int
+    space: CandidateSpace, parents: Population, rng: np.random.Generator, each: int
 ) -> Population:
     """Valid candidates that take each DAG node's decisions from a parent or from another one."""
     children = _copies(parents, each)
@@ -115,7 +114,7 @@ def _crossed(
 
 
 def mixed(
-    space: CandidateSpace[Any], parents: Population, rng: np.random.Generator, each: int
+    space: CandidateSpace, parents: Population, rng: np.random.Generator, each: int
 ) -> Population:
     """Valid candidates that take a share of a parent's decisions from another one of its sketch."""
     children = _copies(parents, each)
@@ -130,7 +129,7 @@ def mixed(
 
 
 def neighbours(
-    space: CandidateSpace[Any], parents: Population, rng: np.random.Generator, each: int
+    space: CandidateSpace, parents: Population, rng: np.random.Generator, each: int
 ) -> Population:
     """Valid candidates that differ from a parent in one decision of its sketch, at most so many of
     each parent.

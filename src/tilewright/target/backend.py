@@ -6,7 +6,7 @@
 Targets are at the ground and most parts are above them, so the record names these. A part is loaded
 on first use, by the layer that it belongs to: `space.rules.rules_of`, `cost.estimate.estimator_of`,
 `cost.usage.meter_of`, `codegen.compile_program`, `build.compile.device_code`,
-`runtime.devices.open_device`, `measure.trial_task.trial_task_of`, `search.offered.Offered`,
+`runtime.devices.open_device`, `measure.trial_task.trial_task_of`, `space.space.natives_of`,
 `graph.pairing.Pairing`.
 """
 

@@ -26,7 +26,7 @@ from tilewright.expr.nodes import (
 )
 from tilewright.expr.tensors import Compute
 from tilewright.nest.nodes import For, If, Kind, Node
-from tilewright.schedule.step import extent_int
+from tilewright.schedule.state import extent_int
 
 if TYPE_CHECKING:
     from tilewright.schedule.state import Stage, State

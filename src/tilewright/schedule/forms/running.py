@@ -24,7 +24,7 @@ from tilewright.expr.nodes import (
 from tilewright.expr.tensors import Compute
 from tilewright.nest.nodes import Node, Store, allocated, seq
 from tilewright.schedule.forms.form import Chosen, Form, Place, Values
-from tilewright.schedule.step import extent_int
+from tilewright.schedule.state import extent_int
 
 SWAPPED = {"gt": "lt", "ge": "le"}
 

@@ -29,7 +29,7 @@ from tilewright.expr.operators.shapes import clamped
 from tilewright.expr.tensors import Compute
 from tilewright.nest.nodes import If, Node, Store, allocated, seq
 from tilewright.schedule.forms.form import Chosen, Form, Place, Values
-from tilewright.schedule.step import extent_int
+from tilewright.schedule.state import extent_int
 
 
 @dataclass(frozen=True, slots=True)

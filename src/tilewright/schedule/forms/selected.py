@@ -37,8 +37,7 @@ from tilewright.expr.operators.shapes import clamped
 from tilewright.expr.tensors import Compute
 from tilewright.nest.nodes import For, If, Kind, Node, Store, allocated, seq
 from tilewright.schedule.forms.form import Chosen, Form, Place
-from tilewright.schedule.state import Stage, State
-from tilewright.schedule.step import extent_int
+from tilewright.schedule.state import Stage, State, extent_int
 
 INT32 = DTYPES["int32"]
 BLOCKS = (16, 8, 4)  # neighbours asked together, the first of which there are enough

@@ -6,8 +6,8 @@
     TENSOR_CORES.body(anchor, {"block_m": 128, …})        the nest, with ints or with decisions
 
 Options are the hardware's, not the problem's: extents need not divide (Hidet, ASPLOS 2023, section
-4.3). A step of a schedule names the template and its numbers (`template_step`) and knows no target;
-a rule of the space asks for the rows of its target and makes decisions of them.
+4.3). A gene names the template and its numbers (`schedule.producers`) and knows no target; the
+space asks for the rows of its target and makes a decision of them (`space.templates`).
 """
 
 from __future__ import annotations

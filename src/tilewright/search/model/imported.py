@@ -3,7 +3,7 @@
     database.import_("records.jsonl", ImportCheck(database))
 
 The records keep DAGs and genes as text. Here they are read: a DAG has the hash it comes under, and
-a gene's steps can be applied to its DAG. A template's decisions are numbers.
+a gene's producer can make a program of its DAG. Of a vendor's template the decisions are numbers.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from tilewright.ground.errors import RecordsError, TilewrightError
 from tilewright.records.database import Database
 from tilewright.records.exchange import Item
 from tilewright.records.rows import Trial, WorkloadRow
-from tilewright.schedule.state import State
-from tilewright.schedule.trace import steps_of
+from tilewright.schedule.producers import maker_of
 from tilewright.search.tasks import task_hash
 
 
@@ -50,17 +49,17 @@ class ImportCheck:
         return dag
 
     def trial(self, trial: Trial) -> None:
-        """The steps of a trial, those of one that failed, too."""
+        """The gene of a trial, that of one that failed, too."""
         if trial.workload_hash not in self._dags:
             row = self.database.workload(trial.workload_hash)
             if row is None:
                 return  # adding it says that the workload is missing
             self._dags[row.hash] = self.dag(row)
         try:
-            if trial.gene.is_native:
+            if trial.gene.key == "native":
                 read_decisions(trial.gene.decisions)  # whether they fit, building says
                 return
-            State(self._dags[trial.workload_hash]).replay(steps_of(trial.gene))
+            maker_of(self._dags[trial.workload_hash], trial.gene)
         except TilewrightError as error:
             what = f"trial {trial.gene.hash}: its gene does not fit"
             raise RecordsError(f"{what}: {error}") from error

@@ -20,12 +20,16 @@ import numpy as np
 from tilewright.cost.candidates import Floats, Ints, Population, concatenate
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.reference import compute_of
+from tilewright.schedule.producers import takes
 from tilewright.schedule.state import Role
+from tilewright.schedule.templates import templates_of
 from tilewright.search.reuse.family import Operator
+from tilewright.space.candidate_space import Producer
 from tilewright.space.decisions import Decision, TileFactors
 from tilewright.space.derivation import Rule, derive
 from tilewright.space.rules import rules_of
-from tilewright.space.space import Sketch, Space
+from tilewright.space.space import Space
+from tilewright.space.templates import BY_TEMPLATE
 from tilewright.target import Target
 
 OUTWARD = 0.5  # what a tile level counts, relative to the next inner one
@@ -48,9 +52,12 @@ def kin(rules: Iterable[str]) -> tuple[str, ...]:
 def abilities(
     dag: ComputeDAG, target: Target, rules: Sequence[Rule] | None
 ) -> frozenset[tuple[str, ...]]:
-    """The `kin` of all sketches of a DAG, by these rules or the target's, without its space."""
-    chosen = rules_of(target) if rules is None else rules
-    return frozenset(kin(d.rules) for d in derive(dag, target, chosen))
+    """The `kin` of all sketches of a DAG, by these rules or the target's, without its space; and of
+    templates, where the target has some for it.
+    """
+    derived = derive(dag, target, rules_of(target) if rules is None else rules)
+    made = [(BY_TEMPLATE,) for template in templates_of(target) if takes(dag, template)]
+    return frozenset([*(kin(d.rules) for d in derived), *made])
 
 
 class Named:
@@ -58,16 +65,16 @@ class Named:
 
     def __init__(self, space: Space, operator: Operator) -> None:
         self.space, self.operator = space, operator
-        every = [s for sketch in space.sketches for s in sketch.state.stages.values()]
+        every = [s for sketch in space.sketches for s in sketch.stages.values()]
         caches = [s.name for s in every if s.role is Role.CACHE and s.work == operator.stage]
         known = roles(space.dag, operator.stage)
         self._renamed = renaming(known | dict.fromkeys(caches, "m"))
 
-    def places(self, sketch: Sketch) -> set[str]:
+    def places(self, sketch: Producer) -> set[str]:
         """Where a sketch has its stages computed: `conv_pad: at conv` becomes `m<0: at m`."""
         return {self._place(text, sketch) for text in sketch.variant}
 
-    def decision(self, decision: Decision, sketch: Sketch) -> str:
+    def decision(self, decision: Decision, sketch: Producer) -> str:
         """A decision's name: `conv.rc` becomes `m.#6`, `conv.fetch.x.conv` `m.fetch.m<0.m`."""
         axes = self._axes(decision.stage, sketch)
         what, *rest = decision.name.removeprefix(f"{decision.stage}.").split(".")
@@ -75,26 +82,26 @@ class Named:
         stage = self._stage(decision.stage, sketch) if what in OF_STORED else None
         return ".".join([stage or self._renamed(decision.stage), *filter(None, words)])
 
-    def _place(self, text: str, sketch: Sketch) -> str:
+    def _place(self, text: str, sketch: Producer) -> str:
         stage, _, what = text.partition(": ")
         *words, last = what.split(" ")
         at = words == ["at"]
         last = self._stage(last, sketch) if at else self._axes(stage, sketch).get(last, last)
         return f"{self._stage(stage, sketch)}: {' '.join([*words, last])}"
 
-    def _stage(self, name: str, sketch: Sketch) -> str:
+    def _stage(self, name: str, sketch: Producer) -> str:
         """A stage's role: where the major one has a write cache, what copies that is to it what the
         last stage is to others.
         """
-        others = (s for s in sketch.state.stages.values() if s.name != name)
+        others = (s for s in sketch.stages.values() if s.name != name)
         is_copy = name == self.operator.stage and any(s.work == name for s in others)
         return LAST if is_copy else self._renamed(name)
 
-    def _axes(self, name: str, sketch: Sketch) -> Mapping[str, str]:
+    def _axes(self, name: str, sketch: Producer) -> Mapping[str, str]:
         """The axes of the stage of the DAG that one is, or is made of, by number."""
-        if name not in sketch.state.stages:
+        if name not in sketch.stages:
             return {}
-        compute = compute_of(self.space.dag.tensor(sketch.state[name].node))
+        compute = compute_of(self.space.dag.tensor(sketch.stages[name].node))
         return {a.name: f"#{i}" for i, a in enumerate((*compute.axes, *compute.reduce_axes))}
 
 

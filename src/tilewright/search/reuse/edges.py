@@ -17,18 +17,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import log2, prod
 
-from tilewright.contract.arguments import MODES
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.records.rows import RECORDED
 from tilewright.search.reuse.family import Nest, Operator, comparable, ratios
 from tilewright.search.reuse.rounds import expected_programs
 from tilewright.search.reuse.strategy import LENGTH
+from tilewright.search.strategies.table import RANKED, WHOLE
 from tilewright.search.tasks import TuningTask
+from tilewright.space.candidate_space import Producer
 from tilewright.space.derivation import Rule
-from tilewright.space.space import Sketch, Space
+from tilewright.space.space import Space
 from tilewright.target import Target
 
-RANKED, WHOLE = MODES
 NEAREST = {RANKED: 64, WHOLE: 4}  # sources that a task is given to choose from
 SAMPLES = 4  # programs that a source may be best in; the paper has 10
 NEARER = 1e-3  # programs that an octave counts, where two edges cost the same
@@ -118,5 +118,5 @@ class Edges:
         return self._spaces[task.hash]
 
 
-def _size(sketch: Sketch) -> float:
+def _size(sketch: Producer) -> float:
     return sum(log2(len(decision.table)) for decision in sketch.decisions)

@@ -27,8 +27,9 @@ from tilewright.records.reader import Reader
 from tilewright.records.rows import DEFAULT, Trial, best_first
 from tilewright.search.reuse.correspondence import renaming
 from tilewright.search.tasks import TuningTask, task_hash
+from tilewright.space.candidate_space import Producer
 from tilewright.space.decisions import Decision
-from tilewright.space.space import Sketch, Space
+from tilewright.space.space import Space
 from tilewright.target import Target
 
 TRIED = 32  # programs of a part, its best: of their sketches one may be that of the whole
@@ -41,7 +42,7 @@ class _Part:
     name: str
     space: Space
     seconds: float
-    sketch: Sketch
+    sketch: Producer
     decisions: Mapping[str, Value]
     places: frozenset[str]
     untuned: Trial | None

@@ -28,10 +28,11 @@ from tilewright.ground.text import clock, count
 from tilewright.records.rows import FOREIGN, RECORDED, REUSE, SEARCH
 from tilewright.search.progress import TRIAL_S
 from tilewright.search.reuse.correspondence import abilities
-from tilewright.search.reuse.edges import RANKED, WHOLE, Edges, Member, distance
+from tilewright.search.reuse.edges import Edges, Member, distance
 from tilewright.search.reuse.family import Family, Operator, bridge, bridges
 from tilewright.search.reuse.graph import Graph, Tree, cost, steiner_tree
 from tilewright.search.reuse.strategy import LENGTH, ROUND
+from tilewright.search.strategies.table import RANKED, WHOLE
 from tilewright.search.tasks import TuningTask
 from tilewright.space.derivation import Rule
 from tilewright.target import Target

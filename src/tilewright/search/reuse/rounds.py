@@ -179,7 +179,7 @@ def listed(reuse: Reuse) -> Population:
     """
     space, sketch = reuse.space, reuse.space.sketches[reuse.sketch]
     programs = Population(reuse.row[None, :], np.array([reuse.sketch]))
-    mine = [d for d in sketch.decisions if sketch.state[d.stage].node == reuse.operator.stage]
+    mine = [d for d in sketch.decisions if sketch.stages[d.stage].node == reuse.operator.stage]
     own = [d for d in mine if d.name != f"{d.stage}.unroll"]
     for decision in sorted(own, key=lambda d: len(d.table)):
         if len(programs) * len(decision.table) <= LISTED:

@@ -35,13 +35,12 @@ from tilewright.search.model.cost_model import CostModel
 from tilewright.search.objectives import ObjectiveModel
 from tilewright.search.progress import TRIAL_S
 from tilewright.search.reuse.correspondence import Named, kin
-from tilewright.search.reuse.edges import RANKED, WHOLE
 from tilewright.search.reuse.family import Operator
 from tilewright.search.reuse.hierarchical import WholeReuse
 from tilewright.search.reuse.plan import Costs, Plan, Step, make_plan, rest_of
 from tilewright.search.reuse.strategy import Relative, ReuseStrategy
 from tilewright.search.strategies.memory import as_population
-from tilewright.search.strategies.table import EvolutionStrategy, Maker, Strategy
+from tilewright.search.strategies.table import RANKED, WHOLE, EvolutionStrategy, Maker, Strategy
 from tilewright.search.task_scheduler import TaskInfo, TaskScheduler
 from tilewright.search.tasks import TuningTask
 from tilewright.space.derivation import Rule

@@ -23,7 +23,8 @@ from tilewright.search.reuse.correspondence import Correspondence, Named, kin
 from tilewright.search.reuse.strategy import Relatives
 from tilewright.search.strategies.evolution import Scored, named
 from tilewright.search.strategies.memory import Candidate, ProposalMemory
-from tilewright.space.space import Sketch, Space
+from tilewright.space.candidate_space import Producer
+from tilewright.space.space import Space
 
 TOP = 3
 THRESHOLD = 0.01  # of overlap, from which on two operators are similar
@@ -89,7 +90,7 @@ def _size(named: Named) -> float:
     return sum(prod(float(len(d.table)) for d in s.decisions) for s in named.space.sketches)
 
 
-def _tables(named: Named, sketch: Sketch) -> dict[str, Ints]:
+def _tables(named: Named, sketch: Producer) -> dict[str, Ints]:
     return {named.decision(d, sketch): d.table for d in sketch.decisions}
 
 

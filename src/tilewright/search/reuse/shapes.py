@@ -99,7 +99,7 @@ class Shapes:
         decisions = space.sketches[sketch].decisions
         tiles = [d for d in decisions if isinstance(d, TileFactors)]
         parts = {d.stage: prod(t.extent for t in tiles if t.stage == d.stage) for d in tiles}
-        stages = space.sketches[sketch].state.stages
+        stages = space.sketches[sketch].stages
         own = [s for s in parts if stages[s].node == operator.stage]
         for stage in sorted(own, key=lambda s: -parts[s]):
             levels = _levels(space, sketch, stage, row)
@@ -167,10 +167,9 @@ class Shapes:
 
     def _fetched(self) -> dict[str, list[int]]:
         """Shapes of what is copied before it is read, by the copies' names."""
-        state = self.space.sketches[self.sketch].state
         return {
             name: [extent_int(axis.extent) for axis in stage.compute.axes]
-            for name, stage in state.stages.items()
+            for name, stage in self.space.sketches[self.sketch].stages.items()
             if stage.attach is not None and stage.work != self.stage
         }
 
@@ -321,7 +320,7 @@ class Shapes:
         updates = (
             c.statement
             for c in compiled
-            if sketch.state[c.statement.stage].work == self.stage
+            if sketch.stages[c.statement.stage].work == self.stage
             and any(access.kind == "update" for access in c.statement.accesses)
         )
         target = self.space.target

@@ -15,13 +15,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tilewright.cost.candidates import Ints, Population, concatenate
-from tilewright.space.candidate_space import CandidateSpace, Decided
+from tilewright.space.candidate_space import CandidateSpace, Producer
 from tilewright.space.decisions import Decision
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -30,6 +30,7 @@ Score: TypeAlias = Callable[[Population], Floats]
 
 # How candidates arise, besides by the mutations of their decisions.
 SAMPLE, PARENT, CROSSOVER, SKETCH, CHOICE = "sample", "parent", "crossover", "sketch", "choice"
+TEMPLATE = "template"  # a row of a template, or one that a vendor's template offers
 TILE = "tile"  # the mutation that stands in for one that nothing of a sketch has
 
 
@@ -55,7 +56,7 @@ class Scored:
     score: Floats
     origin: Names
 
-    def __getitem__(self, at: Ints) -> Scored:
+    def __getitem__(self, at: Ints | slice) -> Scored:
         return Scored(self.population[at], self.score[at], self.origin[at])
 
 
@@ -64,7 +65,7 @@ class Seen:
     generation has been met before, for an invalid child is its parent.
     """
 
-    def __init__(self, space: CandidateSpace[Any], score: Score) -> None:
+    def __init__(self, space: CandidateSpace, score: Score) -> None:
         self._space, self._score = space, score
         none: Ints = np.empty(0, np.int64)
         self._keys = none  # fingerprints, ascending
@@ -98,7 +99,7 @@ class Seen:
 class Evolution:
     """Evolves one space. `attempts` and `valid` count children by operator."""
 
-    space: CandidateSpace[Any]
+    space: CandidateSpace
     settings: EvolutionSettings = field(default_factory=EvolutionSettings)
     attempts: Counter[str] = field(default_factory=Counter)
     valid: Counter[str] = field(default_factory=Counter)
@@ -194,17 +195,17 @@ def named(name: str, n: int) -> Names:
     return np.full(n, name, object)
 
 
-def having(sketch: Decided, mutation: str) -> list[Decision]:
+def having(sketch: Producer, mutation: str) -> list[Decision]:
     """A sketch's decisions that have a mutation."""
     return [d for d in sketch.decisions if mutation in d.mutations]
 
 
-def choices(sketch: Decided) -> list[Decision]:
+def choices(sketch: Producer) -> list[Decision]:
     """A sketch's decisions among options, those of few options first."""
     return sorted((d for d in sketch.decisions if d.is_choice), key=lambda d: len(d.table))
 
 
-def changed_choices(space: CandidateSpace[Any], one: Population) -> Scored:
+def changed_choices(space: CandidateSpace, one: Population) -> Scored:
     """The program of a population of one, with one choice made otherwise: all such that are valid,
     in the order of `choices`.
     """

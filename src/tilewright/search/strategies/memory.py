@@ -2,14 +2,16 @@
 
     memory = ProposalMemory(space)
     batch = memory.candidates(scored, 16, with_score=True)     new programs only, best first
+    Listed(memory, lambda: scored).ask(rng, 16)                the next programs of a list
 
 Several rows may stand for one program; the memory knows both the rows and the genes proposed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -17,9 +19,6 @@ from tilewright.contract.gene import Gene
 from tilewright.cost.candidates import Population
 from tilewright.search.strategies.evolution import SAMPLE, Scored, fingerprints, named
 from tilewright.space.space import Space
-
-NOWHERE = -1
-"""The sketch of a program that a template makes: it is in no space."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +79,50 @@ class ProposalMemory:
             return
         self.genes.update(c.gene for c in batch)
         self.rows.update(int(k) for k in fingerprints(as_population(batch)))
+
+
+@dataclass
+class Listed:
+    """The strategy of a list: its programs in order, and then none. The list is made when it is
+    first asked for; at most `most` of it count.
+    """
+
+    memory: ProposalMemory
+    make: Callable[[], Scored]
+    with_score: bool = True
+    most: int | None = None
+    _next: int = 0
+
+    @cached_property
+    def programs(self) -> Scored:
+        """All of them."""
+        return self.make()
+
+    @property
+    def _rest(self) -> Scored:
+        return self.programs[self._next : self.most]
+
+    @property
+    def left(self) -> int:
+        """How many are still to be proposed."""
+        rest = self._rest.population
+        genes = {self.memory.space.gene(*one) for one in zip(rest.sketch, rest.rows, strict=True)}
+        return len(genes - self.memory.genes)
+
+    def ask(self, rng: np.random.Generator, n: int) -> list[Candidate]:
+        """The next of them."""
+        batch: list[Candidate] = []
+        while len(batch) < n:
+            part = self._rest[: n - len(batch)]
+            if not len(part.score):
+                break
+            self._next += len(part.score)
+            batch += self.memory.candidates(part, n, self.with_score)
+        return batch
+
+    def tell(self, batch: Sequence[Candidate], latencies: Sequence[float | None]) -> None:
+        """Remember what was measured."""
+        self.memory.remember(batch)
 
 
 def as_population(batch: Sequence[Candidate]) -> Population:

@@ -2,7 +2,6 @@
 (Bolt, section 3.2.2).
 
     profile_of(space, extractor)            at most 24 programs, the most promising first
-    ProfileStrategy(space, extractor)       proposes these, and nothing else
 
 Bolt generates sample programs by guidelines of its GPU (large warp tiles within the registers, four
 or eight warps, small blocks for small problems) and times them all: no model is trained. Here the
@@ -17,18 +16,14 @@ counts as slower than its estimate says.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
-from tilewright.contract.gene import Gene
 from tilewright.cost.candidates import Floats, Ints, Population, concatenate
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.cost.usage import usage_of
 from tilewright.expr.nodes import Expr, Extent, as_expr, free_vars
 from tilewright.search.strategies.evolution import Scored, fingerprints, named
-from tilewright.search.strategies.memory import Candidate, ProposalMemory
 from tilewright.space.decisions import TileFactors
 from tilewright.space.default import leading, mixed, neighbours
 from tilewright.space.space import Space
@@ -151,33 +146,3 @@ def _diverse(latency: Floats, likeness: Ints, most: int) -> Ints:
         cost += (likeness == likeness[best]) @ np.array(ALIKE)
         cost[best] = np.inf
     return np.array(chosen, np.int64)
-
-
-@dataclass
-class ProfileStrategy:
-    """The programs of a task's profile, in order, and then none: every space is soon exhausted."""
-
-    space: Space
-    extractor: FeatureExtractor
-    most: int = PROGRAMS
-
-    def __post_init__(self) -> None:
-        self._memory = ProposalMemory(self.space)
-        self._proposed: set[Gene] = set()
-
-    @cached_property
-    def programs(self) -> list[Candidate]:
-        """All but what is known when it is first asked for: the default program, that is."""
-        listed = profile_of(self.space, self.extractor, self.most)
-        return self._memory.candidates(listed, self.most, with_score=True)
-
-    def ask(self, rng: np.random.Generator, n: int) -> list[Candidate]:
-        """The next of them."""
-        batch = [c for c in self.programs if c.gene not in self._proposed][:n]
-        self._proposed.update(c.gene for c in batch)
-        return batch
-
-    def tell(self, batch: Sequence[Candidate], latencies: Sequence[float | None]) -> None:
-        """Remember what was measured; of a round read from the records nobody had asked."""
-        self._memory.remember(batch)
-        self._proposed.update(c.gene for c in batch)

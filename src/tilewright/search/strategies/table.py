@@ -5,7 +5,7 @@
     strategy.tell(batch, latencies)             seconds, or None for a failure
 
 A strategy proposes candidates it has not proposed before; an empty batch means that the space is
-exhausted. `STRATEGIES` names them.
+exhausted. `STRATEGIES` has the ways to search by name.
 """
 
 from __future__ import annotations
@@ -14,31 +14,38 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import ceil
 from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from tilewright.cost.candidates import Ints, Population
+from tilewright.contract import arguments
+from tilewright.cost.candidates import Ints, Population, concatenate
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.search.model.cost_model import CostModel
 from tilewright.search.strategies.beam import BeamStrategy
 from tilewright.search.strategies.evolution import (
     CHOICE,
+    TEMPLATE,
     Evolution,
     EvolutionSettings,
     Floats,
     Scored,
     changed_choices,
     choices,
+    named,
 )
-from tilewright.search.strategies.memory import Candidate, ProposalMemory, as_population, unscored
-from tilewright.search.strategies.profiler import ProfileStrategy
-from tilewright.search.strategies.template_rows import TemplateStrategy, has_templates
-from tilewright.space.derivation import Rule
-from tilewright.space.rules import TEMPLATE, rules_of
-from tilewright.space.space import Space
-from tilewright.target import Target
+from tilewright.search.strategies.memory import (
+    Candidate,
+    Listed,
+    ProposalMemory,
+    as_population,
+    unscored,
+)
+from tilewright.search.strategies.profiler import PROFILE, PROGRAMS, profile_of
+from tilewright.search.task_scheduler import TaskScheduler
+from tilewright.space.space import LISTED_ROWS, Space
 
 log = logging.getLogger(__name__)
 
@@ -73,42 +80,44 @@ class RandomStrategy:
 
     def ask(self, rng: np.random.Generator, n: int) -> list[Candidate]:
         """New uniform candidates."""
-        batch: list[Candidate] = []
-        for _ in range(8):
-            drawn = self.space.canonical(self.space.sample(rng, 4 * n))
-            batch += self._memory.candidates(unscored(drawn), n - len(batch), False)
-            if len(batch) == n:
-                break
-        return batch
+        return drawn(self._memory, rng, n)
 
     def tell(self, batch: Sequence[Candidate], latencies: Sequence[float | None]) -> None:
         """Remember what was measured."""
         self._memory.remember(batch)
 
 
-@dataclass
-class ExhaustiveStrategy:
-    """Every valid candidate, in order. Raises ScheduleError for spaces that are too large."""
+def drawn(memory: ProposalMemory, rng: np.random.Generator, n: int) -> list[Candidate]:
+    """Up to `n` new uniform candidates."""
+    batch: list[Candidate] = []
+    for _ in range(8):
+        some = memory.space.canonical(memory.space.sample(rng, 4 * n))
+        batch += memory.candidates(unscored(some), n - len(batch), False)
+        if len(batch) == n:
+            break
+    return batch
 
-    space: Space
 
-    def __post_init__(self) -> None:
-        self._memory = ProposalMemory(self.space)
-        self._all = self.space.enumerate(EXHAUSTIVE_LIMIT)
-        self._next = 0
+Source: TypeAlias = tuple[Callable[[], Scored], float]
+"""A list of programs, which is made when it is first asked for, and its share of a batch."""
 
-    def ask(self, rng: np.random.Generator, n: int) -> list[Candidate]:
-        """The next candidates in order."""
-        batch: list[Candidate] = []
-        while len(batch) < n and self._next < len(self._all):
-            part = self._all[self._next : self._next + n - len(batch)]
-            self._next += len(part)
-            batch += self._memory.candidates(unscored(part), n - len(batch), False)
-        return batch
 
-    def tell(self, batch: Sequence[Candidate], latencies: Sequence[float | None]) -> None:
-        """Remember what was measured."""
-        self._memory.remember(batch)
+def rows_of_templates(space: Space, extractor: FeatureExtractor) -> Scored:
+    """All rows of templates, the most promising first; scores are estimated throughputs relative to
+    the first one's. There are at most a few hundred, so no model chooses among them: measuring all
+    takes less time than learning which are good (Hidet, section 4.3).
+    """
+    numbers = [k for k, sketch in enumerate(space.sketches) if sketch.is_listed]
+    every = concatenate([space.nobody, *(space.listed(k, LISTED_ROWS) for k in numbers)])
+    latency = extractor.latency(every) if len(every) else np.zeros(0)
+    order = np.argsort(latency, kind="stable")
+    score = latency.min(initial=np.inf) / latency[order]
+    return Scored(every[order], score, named(TEMPLATE, len(order)))
+
+
+def by_template(space: Space, extractor: FeatureExtractor, share: float = 0.3) -> Source:
+    """The rows of templates, the most promising first."""
+    return partial(rows_of_templates, space, extractor), share
 
 
 @dataclass
@@ -120,9 +129,9 @@ class EvolutionStrategy:
     different sketches, or a model that has seen one sketch only, misleads. Half of the first batch
     explores. And `vary` is for the best program with one choice made otherwise, in turns: what pays
     with the right tiles only (stores past the caches) looks bad in random programs, and a model of
-    these never proposes it with the right ones. `profile` programs of the task's profile come
-    before all of these. Where templates compute the task, `template` of every batch are their rows,
-    the most promising first, until all have been measured.
+    these never proposes it with the right ones. Before all of these come `sources`, lists of
+    programs, each with its share of every batch until all of it have been measured; the rows of
+    templates are one where none are given.
     """
 
     space: Space
@@ -132,31 +141,27 @@ class EvolutionStrategy:
     epsilon: float = 0.05
     explore: float = 0.15
     vary: float = 0.06
-    profile: int = 0
-    template: float = 0.3
+    sources: Sequence[Source] | None = None
 
     def __post_init__(self) -> None:
         self._memory = ProposalMemory(self.space)
-        self._templates = TemplateStrategy(self.space, self.extractor)
+        if self.sources is None:
+            self.sources = (by_template(self.space, self.extractor),)
+        self._lists = [(Listed(self._memory, make), share) for make, share in self.sources]
         self._varied: Counter[Option] = Counter()
-        self._random = RandomStrategy(self.space)
-        self._random._memory = self._memory
         self.measured: list[tuple[float, Candidate]] = []  # seconds, best first
         self._tried = np.zeros(len(self.space.sketches), np.int64)
         self.evolution = Evolution(self.space, self.settings)
         self.winners: dict[str, int] = {}
         self._score = GuidedScore(self.extractor, self.model)
-        self._profile = ProfileStrategy(self.space, self.extractor, self.profile)
 
     def ask(self, rng: np.random.Generator, n: int) -> list[Candidate]:
-        """What is left of the templates' rows and of the profile's programs; then the best new
-        candidates of an evolution run, and a few that explore.
+        """What is left of the sources; then the best new candidates of an evolution run, and a few
+        that explore.
         """
-        listed = self._templates.ask(rng, ceil(self.template * n))
-        self._profile.tell(listed, [None] * len(listed))  # no program twice in a batch
-        if self.profile:
-            listed += self._profile.ask(rng, n - len(listed))
-        self._memory.remember(listed)
+        listed: list[Candidate] = []
+        for source, share in self._lists:
+            listed += source.ask(rng, min(ceil(share * n), n - len(listed)))
         return listed if len(listed) == n else listed + self._evolved(rng, n - len(listed))
 
     def _evolved(self, rng: np.random.Generator, n: int) -> list[Candidate]:
@@ -173,7 +178,7 @@ class EvolutionStrategy:
         rest = chosen - len(batch)
         batch += self._memory.candidates(in_turns(found, tried), rest, with_score=True)
         batch += varied
-        return batch + self._random.ask(rng, n - len(batch))
+        return batch + drawn(self._memory, rng, n - len(batch))
 
     def _variations(self, n: int) -> list[Candidate]:
         """Up to `n` new programs that differ from the best in a choice; those options first that
@@ -197,8 +202,6 @@ class EvolutionStrategy:
     def tell(self, batch: Sequence[Candidate], latencies: Sequence[float | None]) -> None:
         """Remember results; a new best counts as a win of the operator that made it."""
         self._memory.remember(batch)
-        self._templates.tell(batch, latencies)
-        self._profile.tell(batch, latencies)
         self._score.measured += len(batch)
         if self.measured:
             best = np.array(self.measured[0][1].row)
@@ -283,31 +286,76 @@ Maker = Callable[[Space, FeatureExtractor, CostModel], Strategy]
 
 
 def _evolution(space: Space, extractor: FeatureExtractor, model: CostModel) -> Strategy:
-    return EvolutionStrategy(space, extractor, model, profile=PROFILED)
+    profile: Source = partial(profile_of, space, extractor, PROFILED), 1.0
+    sources = by_template(space, extractor), profile
+    return EvolutionStrategy(space, extractor, model, sources=sources)
+
+
+def _exhaustive(space: Space, extractor: FeatureExtractor, model: CostModel) -> Strategy:
+    """Every valid candidate, in order. Raises ScheduleError for spaces that are too large."""
+    every = unscored(space.enumerate(EXHAUSTIVE_LIMIT))
+    return Listed(ProposalMemory(space), lambda: every, with_score=False)
+
+
+def _beam(space: Space, extractor: FeatureExtractor, model: CostModel) -> Strategy:
+    return BeamStrategy(space, ModelScore(extractor, model))
 
 
 def _templates(space: Space, extractor: FeatureExtractor, model: CostModel) -> Strategy:
     """Templates alone; evolution for a task that none computes."""
-    if has_templates(space):
-        return TemplateStrategy(space, extractor)
+    if any(sketch.is_listed for sketch in space.sketches):
+        return Listed(ProposalMemory(space), partial(rows_of_templates, space, extractor))
     names = ", ".join(t.name for t in space.dag.outputs)
     log.info("no template computes %s, which evolution searches", names)
     return _evolution(space, extractor, model)
 
 
-TEMPLATES = "templates"
-STRATEGIES: dict[str, Maker] = {
-    "evolution": _evolution,
-    "random": lambda space, extractor, model: RandomStrategy(space),
-    "exhaustive": lambda space, extractor, model: ExhaustiveStrategy(space),
-    "beam": lambda space, extractor, model: BeamStrategy(space, ModelScore(extractor, model)),
-    TEMPLATES: _templates,
+def _profile(space: Space, extractor: FeatureExtractor, model: CostModel) -> Listed:
+    """The programs of a task's profile."""
+    return Listed(ProposalMemory(space), partial(profile_of, space, extractor), most=PROGRAMS)
+
+
+RANKED, WHOLE = "ranked", "all"
+"""How a plan reuses programs (`reuse.edges`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How a run searches: `make` gives what proposes a task's programs, the `scheduler` allots
+    trials to tasks. One that `asks` has templates that are there when asked for only. A `short` one
+    has lists, measured to their end without a cost model. With a mode of `reuse` a plan of who
+    reuses whose programs proposes them, too.
+    """
+
+    name: str
+    make: Maker
+    scheduler: type[TaskScheduler] = TaskScheduler
+    asks: bool = False
+    short: bool = False
+    reuse: str | None = None
+
+
+STRATEGIES: dict[str, Way] = {
+    way.name: way
+    for way in (
+        Way("evolution", _evolution),
+        Way("templates", _templates, asks=True),
+        Way("reuse", _evolution, reuse=RANKED),
+        Way("reuse-all", _evolution, reuse=WHOLE),
+        Way(PROFILE, _profile, short=True),
+        Way("random", lambda space, extractor, model: RandomStrategy(space)),
+        Way("beam", _beam),
+        Way("exhaustive", _exhaustive),
+    )
 }
 
 
-def rules_of_strategy(strategy: str, target: Target) -> tuple[Rule, ...]:
-    """The sketch rules of a target with which a strategy searches: with templates, even where they
-    are none of the target's own.
+def way_of(strategy: str | Maker | Way) -> Way:
+    """The way to search that a name, a class of one's own, or a way stands for. Raises
+    InputError.
     """
-    own = rules_of(target)
-    return (TEMPLATE, *own) if strategy == TEMPLATES and TEMPLATE not in own else own
+    if isinstance(strategy, Way):
+        return strategy
+    if callable(strategy):
+        return Way(getattr(strategy, "__name__", type(strategy).__name__), strategy)
+    return STRATEGIES[arguments.one_of("strategy", strategy, STRATEGIES)]

@@ -17,7 +17,6 @@ from tilewright.space.rules.online_softmax import ONLINE_SOFTMAX
 from tilewright.space.rules.pack_read import PACK_READ
 from tilewright.space.rules.rfactor import REDUCTION_FACTORISATION
 from tilewright.space.rules.skip_zeros import SKIP_ZEROS
-from tilewright.space.rules.template import TEMPLATE
 from tilewright.space.rules.tiling import (
     ADD_CACHE_WRITE,
     MULTI_LEVEL_TILING,
@@ -47,7 +46,6 @@ CPU_RULES = (
 )
 
 GPU_RULES = (
-    TEMPLATE,
     INLINE_ALL,
     ROW_REDUCTION,
     BY_ROWS,
@@ -64,4 +62,4 @@ def rules_of(target: Target) -> tuple[Rule, ...]:
     return rules
 
 
-__all__ = ["CPU_RULES", "GPU_RULES", "TEMPLATE", "rules_of"]
+__all__ = ["CPU_RULES", "GPU_RULES", "rules_of"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from tilewright.schedule.form_step import taken
 from tilewright.schedule.forms import FORMS
-from tilewright.schedule.step import extent_int
+from tilewright.schedule.state import extent_int
 from tilewright.schedule.steps import UseForm
 from tilewright.space.derivation import Derivation, Rule, Verdict
 
