@@ -10,7 +10,6 @@ import pytest
 from kernel_nests import Conv, P, S, U, V, conv2d, gemm, nest, tile, under
 from kernel_runs import HOST, random_arrays
 
-from tilewright.codegen.linear import Linear, Linearizer
 from tilewright.codegen.passes import cpu_passes, prepared
 from tilewright.codegen.passes.copies import accumulator_copies
 from tilewright.codegen.passes.guards import hoisted_guards
@@ -22,6 +21,7 @@ from tilewright.codegen.passes.unroll import unrolled
 from tilewright.codegen.passes.version import versioned
 from tilewright.codegen.passes.zero_terms import with_zero_terms, without_zero_terms
 from tilewright.expr.dtypes import FLOAT32
+from tilewright.expr.index.affine import Affine, AffineForms
 from tilewright.expr.index.intervals import Interval
 from tilewright.expr.nodes import Const, Select, Tensor, Var, as_expr
 from tilewright.expr.tensors import placeholder
@@ -77,38 +77,38 @@ def stores_under_guards(node: Node) -> int:
 
 
 def test_linear_forms() -> None:
-    forms = Linearizer()
+    forms = AffineForms()
     form = forms.of(I * 28 + (J - 1) * 7 - K)
-    assert form == Linear(-7, (("i", 28), ("j", 7), ("k", -1)))
+    assert form == Affine(-7, (("i", 28), ("j", 7), ("k", -1)))
     assert form.bounds({n: Interval(0, 3) for n in "ijk"}) == Interval(-10, 98)
     assert form.split(frozenset("ij")) == (
-        Linear(0, (("i", 28), ("j", 7))),
-        Linear(-7, (("k", -1),)),
+        Affine(0, (("i", 28), ("j", 7))),
+        Affine(-7, (("k", -1),)),
     )
-    assert form.stride() == 1 and form.plus(form, -1) == Linear(0)
+    assert form.stride() == 1 and form.plus(form, -1) == Affine(0)
     assert forms.of(forms.expr(form)) == form
 
 
 def test_what_is_not_linear_gets_a_name() -> None:
-    forms = Linearizer()
+    forms = AffineForms()
     form = forms.of(I // 3 * 5 + 1)
     ((name, k),) = form.terms
     assert (k, forms.inside[name]) == (5, frozenset("i"))
-    assert forms.of(I // 3) == Linear(0, ((name, 1),))
+    assert forms.of(I // 3) == Affine(0, ((name, 1),))
     assert forms.variables(form) == frozenset("i")
 
 
 @pytest.mark.parametrize(
     ("cond", "form"),
     [
-        (I < 7, Linear(6, (("i", -1),))),
-        (I <= J, Linear(0, (("i", -1), ("j", 1)))),
-        (I * 2 > 3, Linear(-4, (("i", 2),))),
-        (I >= J + 1, Linear(-1, (("i", 1), ("j", -1)))),
+        (I < 7, Affine(6, (("i", -1),))),
+        (I <= J, Affine(0, (("i", -1), ("j", 1)))),
+        (I * 2 > 3, Affine(-4, (("i", 2),))),
+        (I >= J + 1, Affine(-1, (("i", 1), ("j", -1)))),
     ],
 )
-def test_conditions_as_forms(cond: If, form: Linear) -> None:
-    assert Linearizer().condition(cond) == form
+def test_conditions_as_forms(cond: If, form: Affine) -> None:
+    assert AffineForms().condition(cond) == form
 
 
 # ---- simplify --------------------------------------------------------------------------------

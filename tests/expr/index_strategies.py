@@ -49,6 +49,37 @@ def indices(draw: st.DrawFn, depth: int = 4) -> Expr:
 
 
 @st.composite
+def sums(draw: st.DrawFn) -> Expr:
+    """Multiples of loops' sums, of their quotients and of their remainders."""
+    small = st.sampled_from([-3, -2, -1, 1, 1, 2, 4])
+    total = as_expr(draw(st.integers(-4, 4)))
+    for _ in range(draw(st.integers(1, 3))):
+        x = Var(draw(st.sampled_from(LOOPS))) * draw(small) + draw(st.integers(-1, 2))
+        if draw(st.booleans()):
+            x = x + Var(draw(st.sampled_from(LOOPS))) * draw(small)
+        c = draw(st.sampled_from([2, 3, 4]))
+        term = draw(st.sampled_from([x, x // c, x // c, x % c]))
+        total = total + term * draw(small)
+    return total
+
+
+@st.composite
+def movements(draw: st.DrawFn, depth: int = 3) -> Expr:
+    """An index as stages have them: sums of loops, multiples and quotients by what is positive."""
+    op = draw(st.sampled_from(("add", "sub", "mul", "floordiv", "mod", "select"))) if depth else ""
+    positive = st.sampled_from([as_expr(2), as_expr(3), as_expr(8), T, T * 2])
+    if not op:
+        return draw(st.sampled_from([*map(Var, LOOPS), T, as_expr(1), as_expr(-2)]))
+    x = draw(movements(depth - 1))
+    if op in ("mul", "floordiv", "mod"):
+        return binary(op, x, draw(positive))
+    y = draw(movements(depth - 1))
+    if op == "select":
+        return select(Var(draw(st.sampled_from((*LOOPS, "T")))) < 2, x, y)
+    return binary(op, x, y)
+
+
+@st.composite
 def conditions(draw: st.DrawFn, depth: int = 3) -> Expr:
     """A bool expression over comparisons of `indices`."""
     op = draw(st.sampled_from(("compare", "compare", "and", "or", "not"))) if depth else "compare"

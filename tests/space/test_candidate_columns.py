@@ -7,7 +7,7 @@ import pytest
 
 from tilewright.cost.candidates import Population
 from tilewright.expr.evaluate import ColumnProgram
-from tilewright.expr.index.extents import expression
+from tilewright.expr.index.extents import plain
 from tilewright.expr.nodes import Extent, free_vars
 from tilewright.ground.errors import ScheduleError
 from tilewright.nest.nodes import Kind
@@ -122,7 +122,7 @@ def keeps_rules(space: Space, number: int, row: np.ndarray) -> bool:
         vectors, rest = 1, 1
         lanes = space.target.lanes(stage.tensor.dtype)
         for leaf, kind in stage.kinds.items():
-            extent = int(expression(bounds[stage.name].extents[leaf]).value)
+            extent = plain(bounds[stage.name].extents[leaf])
             if kind is Kind.VECTOR and not stage.is_reduction(leaf):
                 vectors = -(-extent // lanes)
             elif not stage.is_reduction(leaf):

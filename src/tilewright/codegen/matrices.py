@@ -14,8 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from tilewright.codegen.linear import Linear, Linearizer
 from tilewright.expr.contraction.groups import narrow_factors
+from tilewright.expr.index.affine import Affine, AffineForms
 from tilewright.expr.nodes import Expr, Read, Tensor
 from tilewright.expr.reference import static_shape
 from tilewright.nest.nodes import For, Kind, Store
@@ -87,7 +87,7 @@ def largest_divisor(n: int, most: int) -> int:
     return max(d for d in range(1, min(n, most) + 1) if n % d == 0)
 
 
-def matrix_of(node: For, target: CpuTarget, forms: Linearizer) -> Matrix | None:
+def matrix_of(node: For, target: CpuTarget, forms: AffineForms) -> Matrix | None:
     """The product that a loop over the depth computes; None where it is another loop."""
     if not isinstance(node.body, For):
         return None
@@ -117,7 +117,7 @@ def matrix_of(node: For, target: CpuTarget, forms: Linearizer) -> Matrix | None:
     return None
 
 
-def _fits(m: Matrix, forms: Linearizer) -> bool:
+def _fits(m: Matrix, forms: AffineForms) -> bool:
     """Whether every access moves as a tile's does."""
     k, j, q = m.depth.var.name, m.lanes.var.name, m.terms.var.name
     rows = [loop.var.name for loop in m.rows]
@@ -147,9 +147,9 @@ def _fits(m: Matrix, forms: Linearizer) -> bool:
     )
 
 
-def flat(forms: Linearizer, tensor: Tensor, indices: tuple[Expr, ...]) -> Linear:
+def flat(forms: AffineForms, tensor: Tensor, indices: tuple[Expr, ...]) -> Affine:
     """The element that an access names, up to where its window starts."""
-    total, stride = Linear(0), 1
+    total, stride = Affine(0), 1
     for index, extent in zip(reversed(indices), reversed(static_shape(tensor)), strict=True):
         total = total.plus(forms.of(index), stride)
         stride *= extent

@@ -8,11 +8,11 @@ It does not depend on how far an index was simplified.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import reduce
 
 from tilewright.expr.index.extents import add, floordiv, maximum, minimum, mul, sub
-from tilewright.expr.nodes import Binary, Const, Expr, Extent, Read, Select, Var, children
+from tilewright.expr.nodes import Binary, Const, Expr, Extent, PerNode, Read, Select, Var, children
 
 ONE: Extent = 1
 
@@ -23,25 +23,16 @@ class Content:
     """
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[Expr, bool, frozenset[str]]] = {}
+        self.names = PerNode(_names)
+        """The variables in an expression."""
+        self.reads = PerNode[bool](lambda e, of: isinstance(e, Read) or any(map(of, children(e))))
+        """Whether it reads a tensor."""
 
-    def reads(self, e: Expr) -> bool:
-        """Whether `e` reads a tensor."""
-        return self._of(e)[1]
 
-    def names(self, e: Expr) -> frozenset[str]:
-        """The variables in `e`."""
-        return self._of(e)[2]
-
-    def _of(self, e: Expr) -> tuple[Expr, bool, frozenset[str]]:
-        found = self._known.get(id(e))
-        if found is None:
-            parts = [self._of(x) for x in children(e)]
-            own = {e.name} if isinstance(e, Var) else set()
-            names = frozenset(own).union(*(names for _, _, names in parts))
-            found = e, isinstance(e, Read) or any(r for _, r, _ in parts), names
-            self._known[id(e)] = found  # which keeps `e` alive, and its id its own
-        return found
+def _names(e: Expr, of: Callable[[Expr], frozenset[str]]) -> frozenset[str]:
+    if isinstance(e, Var):
+        return frozenset((e.name,))
+    return frozenset[str]().union(*map(of, children(e)))
 
 
 class Widths:

@@ -11,10 +11,11 @@ an axis of extent 1 is an axis like any other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from tilewright.expr.dtypes import INT64
+from tilewright.expr.index.affine import AffineForms
 from tilewright.expr.index.polynomials import LONGEST_KEY, short
 from tilewright.expr.nodes import (
     Binary,
@@ -27,7 +28,6 @@ from tilewright.expr.nodes import (
     Reduce,
     Select,
     Tensor,
-    Var,
     children,
     free_vars,
     reads,
@@ -90,6 +90,7 @@ class _Structures:
         axes = (*compute.axes, *compute.reduce_axes)
         self.axes = {a.name: n for n, a in enumerate(axes)}
         self.operands = {t.name: n for n, t in enumerate(operands(compute))}
+        self.forms = AffineForms()
         self.element = PerNode(self._element)
         self.index = PerNode(self._index)
 
@@ -120,24 +121,15 @@ class _Structures:
         return whole if len(text) <= LONGEST_KEY else (*head, short(text))
 
     def _index(self, e: Expr, _: Callable[[Expr], Structure]) -> Structure:
-        """The terms of an int64 expression, each once, in an order of their own."""
-        return tuple(sorted(set(self.terms(e, 1)), key=repr))
+        """(direction, axis) or (direction, operation) of the terms of an int64 expression, each
+        once, in an order of their own: -1 where a term grows downwards.
+        """
+        found = {(1 if k > 0 else -1, self.term(name)) for name, k in self.forms.of(e).terms}
+        return tuple(sorted(found, key=repr))
 
-    def terms(self, e: Expr, sign: int) -> Iterator[Structure]:
-        """(direction, axis) or (direction, operation): -1 where a term grows downwards."""
-        match e:
-            case Const():
-                return
-            case Var(name, _):
-                yield (sign, self.axes[name])
-            case Binary("add" | "sub" as op, a, b):
-                yield from self.terms(a, sign)
-                yield from self.terms(b, sign if op == "add" else -sign)
-            case Binary("mul", a, Const(k)) | Binary("mul", Const(k), a):
-                yield from self.terms(a, sign if k > 0 else -sign)
-            case Call("neg", (a,)):
-                yield from self.terms(a, -sign)
-            case Read():
-                yield (sign, self.element(e))
-            case _:
-                yield (sign, self.operation(e))
+    def term(self, name: str) -> int | Structure:
+        """An axis, or what is no sum of axes."""
+        e = self.forms.opaque.get(name)
+        if e is None:
+            return self.axes[name]
+        return self.element(e) if isinstance(e, Read) else self.operation(e)

@@ -16,7 +16,8 @@ from typing import NoReturn, TypeAlias
 
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.dtypes import BOOL, INT64
-from tilewright.expr.index.intervals import Interval
+from tilewright.expr.index.facts import Facts
+from tilewright.expr.index.intervals import Interval, intersection
 from tilewright.expr.nodes import (
     Binary,
     Call,
@@ -31,7 +32,6 @@ from tilewright.expr.nodes import (
 )
 from tilewright.expr.reference import compute_of
 from tilewright.ground.errors import ExprError, VerifyError
-from tilewright.nest.facts import Facts, intersection
 from tilewright.nest.nodes import (
     Scope,
 )
@@ -213,5 +213,5 @@ def check_written(dag: ComputeDAG) -> None:
         axes = {a.name: a.extent for a in (*compute.axes, *compute.reduce_axes)}
         ranges = {n: Interval(0, e - 1) for n, e in axes.items() if isinstance(e, int)}
         storage = {r.tensor.name: Storage(r.tensor, writable=False) for r in reads(body)}
-        scope = _WrittenScope(stage.name, False, storage, tuple(axes), Facts.of(ranges))
+        scope = _WrittenScope(stage.name, False, storage, tuple(axes), Facts(ranges))
         check_value(body, scope, stage.name)

@@ -18,13 +18,13 @@ from dataclasses import replace
 from functools import partial
 
 from tilewright.expr.dtypes import INT64
+from tilewright.expr.index.facts import Facts
 from tilewright.expr.nodes import (
     REDUCTIONS,
     Extent,
     reads,
 )
 from tilewright.expr.tensors import Table
-from tilewright.nest.facts import Facts
 from tilewright.nest.gpu.barriers import first_race, with_phases
 from tilewright.nest.gpu.lifetimes import first_overlap
 from tilewright.nest.gpu.swizzle import Swizzle
@@ -68,7 +68,7 @@ def verify(program: Program, *, symbolic: bool = False) -> None:
     `symbolic` admits extents that are expressions, free decision variables, `Hoist` and `when`;
     accesses are then not bounded.
     """
-    scope = VerifiedScope(program.name, symbolic, {}, (), Facts.of({}))
+    scope = VerifiedScope(program.name, symbolic, {}, (), Facts({}))
     scope = replace(scope, storage=_interface(program, scope))
     written = {n.tensor.name for n in walk(program.body) if isinstance(n, Store)}
     for t in program.outputs:

@@ -15,10 +15,10 @@ from tilewright.codegen.clike.dialect import GLOBAL, TABLE, Dialect
 from tilewright.codegen.clike.expressions import Expressions, Place, element_count
 from tilewright.codegen.clike.kernels import KernelText, row_major, write_kernel
 from tilewright.codegen.clike.names import Names
-from tilewright.codegen.linear import Linearizer
 from tilewright.codegen.passes import GPU_PASSES, passed
 from tilewright.codegen.rewrite import is_empty
 from tilewright.contract.artifact import DEVICE_ALIGNMENT, Launch, aligned
+from tilewright.expr.index.affine import AffineForms
 from tilewright.expr.nodes import Const, Tensor
 from tilewright.expr.tensors import Table
 from tilewright.ground.errors import BuildError
@@ -46,7 +46,7 @@ def compiled(program: Program, target: Target, prefetch: int) -> Kernel:
 def emit(program: Program, dialect: Dialect) -> Kernel:
     """Write all kernels of a concrete program. Raises BuildError for what devices cannot do."""
     body = passed(program, GPU_PASSES).body
-    names, forms = Names(), Linearizer()
+    names, forms = Names(), AffineForms()
     places: dict[str, Place] = {}
     for tensor in (*program.inputs, *program.constants, *program.outputs):
         places[tensor.name] = _place(tensor, GLOBAL, names, forms)
@@ -82,7 +82,7 @@ def _text(written: list[KernelText], tables: list[str], dialect: Dialect) -> str
 
 
 def _place(
-    tensor: Tensor, space: str, names: Names, forms: Linearizer, alloc: Alloc | None = None
+    tensor: Tensor, space: str, names: Names, forms: AffineForms, alloc: Alloc | None = None
 ) -> Place:
     flat = row_major(tensor, alloc.offset if alloc is not None else (), forms)
     if prod(flat.shape) > MOST_ELEMENTS:
@@ -91,7 +91,7 @@ def _place(
 
 
 def _table(
-    tensor: Tensor, places: dict[str, Place], names: Names, forms: Linearizer, dialect: Dialect
+    tensor: Tensor, places: dict[str, Place], names: Names, forms: AffineForms, dialect: Dialect
 ) -> str:
     """The definition of a table of constants."""
     assert isinstance(tensor.source, Table)

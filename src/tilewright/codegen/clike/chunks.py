@@ -19,8 +19,8 @@ from tilewright.codegen.clike.dialect import GLOBAL, SHARED
 from tilewright.codegen.clike.expressions import Expressions, Place
 from tilewright.codegen.clike.lines import Lines
 from tilewright.codegen.clike.names import Names
-from tilewright.codegen.linear import Linearizer
 from tilewright.expr.dtypes import DType
+from tilewright.expr.index.affine import AffineForms
 from tilewright.expr.nodes import Expr, Read, Select, Var, as_expr, reads, substitute
 from tilewright.nest.nodes import For, Store
 
@@ -33,7 +33,7 @@ class VectorLoops:
 
     write: Expressions
     names: Names
-    forms: Linearizer
+    forms: AffineForms
     out: Lines
 
     def written(self, node: For, name: str) -> bool:

@@ -23,10 +23,10 @@ from tilewright.codegen.clike.names import Names
 from tilewright.codegen.clike.shared import SharedMemory
 from tilewright.codegen.clike.tensor_maps import TensorMaps
 from tilewright.codegen.clike.unroll import Unrolling
-from tilewright.codegen.linear import Linear, Linearizer
 from tilewright.codegen.passes.size import BUDGET
 from tilewright.contract.artifact import TensorMap
 from tilewright.expr.dtypes import FLOAT32
+from tilewright.expr.index.affine import Affine, AffineForms
 from tilewright.expr.index.intervals import Interval
 from tilewright.expr.nodes import Expr, Read, Tensor, reads
 from tilewright.expr.tensors import memory_of
@@ -75,7 +75,7 @@ def write_kernel(
     return _KernelWriter(root, places, dialect, names).kernel(name)
 
 
-def row_major(tensor: Tensor, offset: tuple[Expr, ...], forms: Linearizer) -> _Flat:
+def row_major(tensor: Tensor, offset: tuple[Expr, ...], forms: AffineForms) -> _Flat:
     """How indices of a tensor become one, from where its window starts."""
     shape = tuple(e for e in tensor.shape if isinstance(e, int))
     if len(shape) != tensor.rank:
@@ -87,10 +87,10 @@ def row_major(tensor: Tensor, offset: tuple[Expr, ...], forms: Linearizer) -> _F
 class _Flat:
     shape: tuple[int, ...]
     offset: tuple[Expr, ...]
-    forms: Linearizer
+    forms: AffineForms
 
     def __call__(self, indices: tuple[Expr, ...]) -> Expr:
-        total = Linear(0)
+        total = Affine(0)
         for d, index in enumerate(indices):
             local = self.forms.of(index)
             if self.offset:
@@ -109,7 +109,7 @@ class _KernelWriter:
 
     def __post_init__(self) -> None:
         self.line, self.scope = self.out.line, self.out.scope
-        self.forms = Linearizer()
+        self.forms = AffineForms()
         self.blocks: tuple[For, ...] = ()
         self.body = self.root
         if isinstance(self.root, For) and self.root.kind is Kind.BLOCK:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tilewright.codegen.linear import Linear, Linearizer
+from tilewright.expr.index.affine import Affine, AffineForms
 from tilewright.expr.nodes import Expr, Read, Select, Var, children, conjuncts, walk
 from tilewright.nest.nodes import If, Node
 
@@ -22,7 +22,7 @@ def widths(extent: int) -> Iterator[int]:
     return (w for w in WIDTHS if extent % w == 0)
 
 
-def is_contiguous(index: Expr, var: str, width: int, forms: Linearizer) -> bool:
+def is_contiguous(index: Expr, var: str, width: int, forms: AffineForms) -> bool:
     """Whether the chunk that starts at a multiple of `width` is an aligned row of elements."""
     form = forms.of(index)
     if form.coefficient(var) != 1 or _hides(form, var, forms):
@@ -31,11 +31,11 @@ def is_contiguous(index: Expr, var: str, width: int, forms: Linearizer) -> bool:
     return rest.const % width == 0 and all(k % width == 0 for _, k in rest.terms)
 
 
-def _hides(form: Linear, var: str, forms: Linearizer) -> bool:
+def _hides(form: Affine, var: str, forms: AffineForms) -> bool:
     return any(var in forms.inside.get(name, ()) for name, _ in form.terms)
 
 
-def uniform_guards(body: Node, var: Var, width: int, forms: Linearizer) -> tuple[list[Expr], Node]:
+def uniform_guards(body: Node, var: Var, width: int, forms: AffineForms) -> tuple[list[Expr], Node]:
     """Conditions around the statement that do not differ within a chunk, and what they guard."""
     conds: list[Expr] = []
     while isinstance(body, If) and is_uniform(body.cond, var.name, width, forms):
@@ -44,7 +44,7 @@ def uniform_guards(body: Node, var: Var, width: int, forms: Linearizer) -> tuple
     return conds, body
 
 
-def is_uniform(cond: Expr, var: str, width: int, forms: Linearizer) -> bool:
+def is_uniform(cond: Expr, var: str, width: int, forms: AffineForms) -> bool:
     """Whether a condition holds for all lanes of a chunk or for none."""
     return all(_holds_together(c, var, width, forms) for c in conjuncts(cond))
 
@@ -63,7 +63,7 @@ def certain_reads(value: Expr) -> Iterator[Read]:
     return (e for e in walk(value, below) if isinstance(e, Read))
 
 
-def _holds_together(cond: Expr, var: str, width: int, forms: Linearizer) -> bool:
+def _holds_together(cond: Expr, var: str, width: int, forms: AffineForms) -> bool:
     """`k*v + rest >= 0` for all v < width or none: |k| = 1 and `rest` ≡ 0 (k = 1) or -1 (k = -1)
     modulo the width.
     """

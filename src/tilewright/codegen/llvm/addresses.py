@@ -12,12 +12,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tilewright.codegen.lanes import VectorLanes
-from tilewright.codegen.linear import Linear, Linearizer
 from tilewright.codegen.llvm.builder import Builder
 from tilewright.codegen.llvm.indices import LANE, Indexer
 from tilewright.codegen.llvm.machine import Features
 from tilewright.codegen.llvm.module import Module
 from tilewright.codegen.llvm.types import SsaValue, mangled, mask_literal, storage_type, vector
+from tilewright.expr.index.affine import Affine, AffineForms
 from tilewright.expr.nodes import Expr, Tensor
 from tilewright.target import CpuTarget
 
@@ -35,14 +35,14 @@ class Buffer:
     tensor: Tensor
     base: str
     strides: tuple[int, ...]
-    offset: tuple[Linear, ...]
+    offset: tuple[Affine, ...]
     elements: int
     version: int = 0
     nontemporal: bool = False
 
-    def flat(self, forms: Linearizer, indices: tuple[Expr, ...]) -> Linear:
+    def flat(self, forms: AffineForms, indices: tuple[Expr, ...]) -> Affine:
         """The element number of logical indices, over loop variables."""
-        total = Linear(0)
+        total = Affine(0)
         for e, start, stride in zip(indices, self.offset, self.strides, strict=True):
             total = total.plus(forms.of(e), stride).plus(start, -stride)
         return total
@@ -58,7 +58,7 @@ class Emitter:
     features: Features
     target: CpuTarget
 
-    def in_bounds(self, buffer: Buffer, at: Linear) -> bool:
+    def in_bounds(self, buffer: Buffer, at: Affine) -> bool:
         """Whether the element exists whatever the loops do."""
         return at.bounds(self.ix.ranges).within(0, buffer.elements - 1)
 
@@ -70,7 +70,7 @@ class MemoryAccess:
         self,
         emitter: Emitter,
         buffer: Buffer,
-        at: Linear,
+        at: Affine,
         lanes: VectorLanes | None,
         guard: SsaValue | None,
     ) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tilewright.codegen.linear import Linear
 from tilewright.codegen.llvm.addresses import splat
 from tilewright.codegen.llvm.arithmetic import apply
 from tilewright.codegen.llvm.builder import Builder
@@ -18,6 +17,7 @@ from tilewright.codegen.llvm.module import Module
 from tilewright.codegen.llvm.types import SsaValue, compute_type, shuffle_mask, vector
 from tilewright.expr.contraction.groups import narrow_factors
 from tilewright.expr.dtypes import DTYPES
+from tilewright.expr.index.affine import Affine
 from tilewright.expr.nodes import Read
 from tilewright.nest.nodes import For, Store
 from tilewright.target import CpuTarget
@@ -49,7 +49,7 @@ class Dots:
 
     dot: Dot
     reads: tuple[Read, Read]
-    places: tuple[Linear, ...] = ()
+    places: tuple[Affine, ...] = ()
 
 
 def factors_of(node: For, target: CpuTarget) -> Dots | None:

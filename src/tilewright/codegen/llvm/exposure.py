@@ -13,10 +13,29 @@ from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
 from tilewright.codegen.llvm.types import SsaValue
-from tilewright.expr.nodes import Expr, PerNode, Read, Select, children
+from tilewright.expr.dtypes import BOOL, INT64
+from tilewright.expr.nodes import Const, Expr, PerNode, Read, Select, Var, children, holds_data
 
 Reads: TypeAlias = frozenset[int]
 """Reads by the ids of their nodes."""
+
+
+def recurs(e: Expr) -> bool:
+    """Whether an operation stands in several places of a value, or makes an index of data. What
+    indices alone decide is no part of it.
+    """
+    seen: set[int] = set()
+    stack = [e]
+    while stack:
+        x = stack.pop()
+        if isinstance(x, Const | Var) or (x.dtype in (INT64, BOOL) and not holds_data(x)):
+            continue
+        if x.dtype == INT64 or (id(x) in seen and not isinstance(x, Read)):
+            return True
+        if id(x) not in seen:
+            seen.add(id(x))
+            stack.extend(children(x))
+    return False
 
 
 class GuardLevel(NamedTuple):

@@ -17,7 +17,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import prod
 
-from tilewright.codegen.linear import Linear, Linearizer
 from tilewright.codegen.llvm.addresses import Buffer
 from tilewright.codegen.llvm.builder import Builder
 from tilewright.codegen.llvm.machine import features
@@ -32,6 +31,7 @@ from tilewright.codegen.passes import Prepared
 from tilewright.codegen.passes.tiles import iterations
 from tilewright.codegen.summary import Summaries
 from tilewright.contract.artifact import aligned
+from tilewright.expr.index.affine import Affine, AffineForms
 from tilewright.expr.index.intervals import Interval
 from tilewright.expr.nodes import Tensor
 from tilewright.expr.reference import static_shape
@@ -79,7 +79,7 @@ class _Emission:
         self.copies = prepared.copies
         self.target = target
         self.m = Module()
-        self.forms = Linearizer()
+        self.forms = AffineForms()
         self.summaries = Summaries()
         self.regions = 0
         self.scratch_bytes = 0
@@ -125,7 +125,7 @@ class _Emission:
         b: Builder,
         frame: Frame,
         buffers: dict[str, Buffer],
-        env: dict[str, Linear],
+        env: dict[str, Affine],
         loops: Mapping[str, int],
         body: Node,
     ) -> Walker:
@@ -230,13 +230,13 @@ class _Emission:
         return aligned(frame.peak)
 
 
-def indices(b: Builder, at: str, loops: list[tuple[str, int]]) -> dict[str, Linear]:
+def indices(b: Builder, at: str, loops: list[tuple[str, int]]) -> dict[str, Affine]:
     """Loop variables from the number of an iteration of the collapsed nest."""
-    env: dict[str, Linear] = {}
+    env: dict[str, Affine] = {}
     for i, (name, extent) in reversed(list(enumerate(loops))):
         index = at if i == 0 else b.pure(f"urem i64 {at}, {extent}", at)
         b.ranges[index] = Interval(0, extent - 1)
-        env[name] = Linear(0, ((index, 1),))
+        env[name] = Affine(0, ((index, 1),))
         if i:
             at = b.pure(f"udiv i64 {at}, {extent}", at)
     return env
@@ -247,9 +247,9 @@ def nbytes(tensor: Tensor) -> int:
     return prod(static_shape(tensor)) * tensor.dtype.bytes
 
 
-def renamed(form: Linear, names: Mapping[str, str]) -> Linear:
+def renamed(form: Affine, names: Mapping[str, str]) -> Affine:
     """A form over the SSA names of another function."""
-    return Linear(form.const, tuple(sorted((names.get(n, n), k) for n, k in form.terms)))
+    return Affine(form.const, tuple(sorted((names.get(n, n), k) for n, k in form.terms)))
 
 
 def attributes(target: CpuTarget) -> str:

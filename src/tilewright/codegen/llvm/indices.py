@@ -1,6 +1,6 @@
 """Index arithmetic while code is written: linear forms over SSA values.
 
-Every loop variable is bound to a `Linear` over SSA names: a number when its loop is unrolled, a
+Every loop variable is bound to a `Affine` over SSA names: a number when its loop is unrolled, a
 counter when it runs, a counter plus the pseudo name LANE when it is vectorised. Resolving an
 access is then integer arithmetic on coefficients; only what remains becomes instructions, each at
 the loop level where its operands exist.
@@ -13,14 +13,49 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from itertools import groupby
 
-from tilewright.codegen.linear import Linear, Linearizer, wraps
 from tilewright.codegen.llvm.builder import Builder
 from tilewright.codegen.llvm.types import SsaValue
-from tilewright.expr.index.intervals import Interval, may_wrap
-from tilewright.expr.nodes import ARITHMETIC, Binary, Const, Expr, Select, Var, reads
+from tilewright.expr.index.affine import Affine, AffineForms
+from tilewright.expr.index.intervals import (
+    Interval,
+    compare,
+    floordiv,
+    maximum,
+    may_wrap,
+    minimum,
+    point,
+)
+from tilewright.expr.nodes import (
+    ARITHMETIC,
+    Binary,
+    Const,
+    Expr,
+    PerNode,
+    Select,
+    Var,
+    free_vars,
+    holds_data,
+    reads,
+)
 
 LANE = "lane"
 SCALES = (1, 2, 4, 8)
+
+
+def wraps(e: Expr) -> bool:
+    """Whether an operation on int64 has to be done on data as the type has it: a sum that may wrap
+    around is divided or compared, or data divide.
+    """
+    match e:
+        case Binary("min" | "max", a, b):
+            return may_wrap(a) or may_wrap(b)
+        case Binary("floordiv" | "mod", a, b):
+            return may_wrap(a) or holds_data(b) or (holds_data(a) and not _is_positive(b))
+    return False
+
+
+def _is_positive(e: Expr) -> bool:
+    return isinstance(e, Const) and e.value > 0
 
 
 class Indexer:
@@ -32,13 +67,14 @@ class Indexer:
     `dry` (a scan looks ahead, some variables are unbound), such expressions count as not linear.
     """
 
-    def __init__(self, b: Builder, forms: Linearizer, env: dict[str, Linear]) -> None:
+    def __init__(self, b: Builder, forms: AffineForms, env: dict[str, Affine]) -> None:
         self.b = b
         self.forms = forms
         self.env = env
         self.dry = False
+        self.free = PerNode(lambda e, _: tuple(sorted(free_vars(e))))
         self._decided: dict[object, bool | None] = {}
-        self.known: dict[object, Linear | None] | None = None
+        self.known: dict[object, Affine | None] | None = None
         self.scalar: Callable[[Expr], SsaValue]
         self.context: Callable[[Expr], object]
 
@@ -49,7 +85,7 @@ class Indexer:
 
     # ---- resolving --------------------------------------------------------------------------
 
-    def resolve(self, form: Linear) -> Linear | None:
+    def resolve(self, form: Affine) -> Affine | None:
         """A form over loop variables as one over SSA names; None where lanes break linearity."""
         values = {}
         for name, _ in form.terms:
@@ -59,7 +95,7 @@ class Indexer:
             values[name] = value
         return form.replaced(values)
 
-    def _opaque(self, name: str) -> Linear | None:
+    def _opaque(self, name: str) -> Affine | None:
         """What an index expression that is not linear is here. Worked out once for equal bindings
         of its variables, as long as the instructions that this took can be used.
         """
@@ -67,7 +103,7 @@ class Indexer:
             return None
         e = self.forms.opaque[name]
         key = (name, self.bindings(e))
-        found: Linear | None = self.b.recall(key)
+        found: Affine | None = self.b.recall(key)
         if found is None:
             found = self.of(e)
             if found is not None and not reads(e):
@@ -76,21 +112,21 @@ class Indexer:
 
     def bindings(self, e: Expr) -> object:
         """All that what is known of an expression depends on."""
-        return tuple(map(self.env.get, self.forms.free(e))), self.ranges.get(LANE), self.dry
+        return tuple(map(self.env.get, self.free(e))), self.ranges.get(LANE), self.dry
 
-    def of(self, e: Expr) -> Linear | None:
+    def of(self, e: Expr) -> Affine | None:
         """The linear form of an int64 expression; None where lanes break linearity."""
         if self.known is None or isinstance(e, Const | Var):
             return self._of(e)
-        key = (id(e), self.bindings(e), self.context(e))  # `forms.free` keeps the node
+        key = (id(e), self.bindings(e), self.context(e))  # `free` keeps the node
         if key not in self.known:
             self.known[key] = self._of(e)
         return self.known[key]
 
-    def _of(self, e: Expr) -> Linear | None:
+    def _of(self, e: Expr) -> Affine | None:
         match e:
             case Const(value, _):
-                return Linear(int(value))
+                return Affine(int(value))
             case Var(name, _):
                 return self.env.get(name)
             case Binary(op, a, b) if op in ARITHMETIC and not wraps(e):
@@ -107,7 +143,7 @@ class Indexer:
         data = self.scalar(e)
         return None if data.lanes > 1 else self._atom(data.text)
 
-    def _binary(self, op: str, a: Linear, b: Linear) -> Linear | None:
+    def _binary(self, op: str, a: Affine, b: Affine) -> Affine | None:
         match op:
             case "add":
                 return a.plus(b)
@@ -126,7 +162,7 @@ class Indexer:
                 return self.extreme(op, a, b)
         return self._general(op, a, b)
 
-    def _general(self, op: str, a: Linear, b: Linear) -> Linear | None:
+    def _general(self, op: str, a: Affine, b: Affine) -> Affine | None:
         """A product of two forms, or a division by a value that is not a literal."""
         if a.coefficient(LANE) or b.coefficient(LANE):
             return None
@@ -150,10 +186,10 @@ class Indexer:
         down = b.pure(f"and i1 {inexact}, {opposite}", inexact, opposite)
         return b.pure(f"add i64 {q}, {b.pure(f'sext i1 {down} to i64', down)}", q, down)
 
-    def quotient(self, a: Linear, d: int) -> Linear | None:
+    def quotient(self, a: Affine, d: int) -> Affine | None:
         """`a // d`: multiples of d leave the division, the rest may vanish by its bounds."""
-        whole = Linear(0, tuple((n, k // d) for n, k in a.terms if k % d == 0))
-        rest = Linear(a.const % d, tuple((n, k) for n, k in a.terms if k % d))
+        whole = Affine(0, tuple((n, k // d) for n, k in a.terms if k % d == 0))
+        rest = Affine(a.const % d, tuple((n, k) for n, k in a.terms if k % d))
         whole = whole.shifted(a.const // d)
         reach = rest.bounds(self.ranges)
         if reach.lo is not None and reach.hi is not None and reach.lo // d == reach.hi // d:
@@ -167,11 +203,9 @@ class Indexer:
             q = self.b.pure(f"ashr i64 {x}, {d.bit_length() - 1}", x)
         else:
             q = self._divide(x, str(d))
-        low = None if reach.lo is None else reach.lo // d
-        high = None if reach.hi is None else reach.hi // d
-        return whole.plus(self._atom(q, Interval(low, high)))
+        return whole.plus(self._atom(q, floordiv(reach, point(d))))
 
-    def extreme(self, op: str, a: Linear, b: Linear) -> Linear | None:
+    def extreme(self, op: str, a: Affine, b: Affine) -> Affine | None:
         """`min(a, b)` or `max(a, b)`; None where it varies with the lanes."""
         gap = a.plus(b, -1).bounds(self.ranges)
         if gap.lo is not None and gap.lo >= 0:
@@ -182,24 +216,21 @@ class Indexer:
             return None
         x, y = self.operand(a), self.operand(b)
         name = self.b.pure(f"call i64 @llvm.s{op}.i64(i64 {x}, i64 {y})", x, y)
-        left, right = a.bounds(self.ranges), b.bounds(self.ranges)
-        pick = min if op == "min" else max
-        lows = [left.lo, right.lo]
-        highs = [left.hi, right.hi]
-        return self._atom(name, Interval(_known(pick, lows), _known(pick, highs)))
+        rule = minimum if op == "min" else maximum
+        return self._atom(name, rule(a.bounds(self.ranges), b.bounds(self.ranges)))
 
-    def _atom(self, name: str, reach: Interval | None = None) -> Linear:
+    def _atom(self, name: str, reach: Interval | None = None) -> Affine:
         if name.lstrip("-").isdigit():
-            return Linear(int(name))
+            return Affine(int(name))
         if reach is not None:
             self.b.ranges[name] = reach
-        return Linear(0, ((name, 1),))
+        return Affine(0, ((name, 1),))
 
     # ---- conditions -------------------------------------------------------------------------
 
     def decide(self, cond: Expr) -> bool | None:
         """Whether a condition is known to hold here, by bounds."""
-        key = (id(cond), self.bindings(cond))  # `forms.free` keeps the node
+        key = (id(cond), self.bindings(cond))  # `free` keeps the node
         if key not in self._decided:
             self._decided[key] = self._decide(cond)
         return self._decided[key]
@@ -214,36 +245,24 @@ class Indexer:
                 if left is ends or right is ends:
                     return ends
                 return left if left is right else None
-            case Binary("eq" | "ne" as op, a, b) if a.dtype.name == "int64":
-                return self._decide_equal(a, b, op == "eq")
-        form = self.forms.condition(cond)
-        here = None if form is None else self.resolve(form)
-        if here is None:
-            return None
-        reach = here.bounds(self.ranges)
-        if reach.lo is not None and reach.lo >= 0:
-            return True
-        return False if reach.hi is not None and reach.hi < 0 else None
+            case Binary(op, _, _):
+                difference = self.forms.difference(cond)
+                return None if difference is None else self._compared(op, difference)
+        return None
 
-    def _decide_equal(self, a: Expr, b: Expr, wanted: bool) -> bool | None:
-        if may_wrap(a) or may_wrap(b):
-            return None
-        form = self.forms.of(a).plus(self.forms.of(b), -1)
-        here = self.resolve(form)
+    def _compared(self, op: str, difference: Affine) -> bool | None:
+        here = self.resolve(difference)
         if here is None:
             return None
-        reach = here.bounds(self.ranges)
-        if reach.value == 0:
-            return wanted
         stride = here.stride()
-        apart = stride > 1 and here.const % stride != 0
-        below = reach.hi is not None and reach.hi < 0
-        above = reach.lo is not None and reach.lo > 0
-        return (not wanted) if apart or below or above else None
+        if op in ("eq", "ne") and stride > 1 and here.const % stride:
+            return op == "ne"
+        known = compare(op, here.bounds(self.ranges)).value
+        return None if known is None else known == 1
 
     # ---- instructions -----------------------------------------------------------------------
 
-    def operand(self, form: Linear) -> str:
+    def operand(self, form: Affine) -> str:
         """The form as an i64 operand, outer levels first."""
         form = form.wrapped()
         total = ""
@@ -255,7 +274,7 @@ class Indexer:
             return total
         return self.b.pure(f"add i64 {total}, {form.const}", total)
 
-    def _levels(self, form: Linear) -> list[tuple[int, list[tuple[str, int]]]]:
+    def _levels(self, form: Affine) -> list[tuple[int, list[tuple[str, int]]]]:
         """Terms grouped by the depth at which they exist, outermost first."""
         depth = self.b.depth
         terms = sorted(form.terms, key=lambda t: depth.get(t[0], 0))
@@ -273,7 +292,7 @@ class Indexer:
             return self.b.induction(name, k)
         return self.b.pure(f"mul i64 {name}, {k}", name)
 
-    def pointer(self, base: str, form: Linear, size: int) -> str:
+    def pointer(self, base: str, form: Affine, size: int) -> str:
         """`base + form` elements of `size` bytes: one address a loop level, then a constant."""
         at = base
         for _, terms in self._levels(form):
@@ -288,8 +307,3 @@ class Indexer:
         if form.const == 0:
             return at
         return self.b.local(f"getelementptr i8, ptr {at}, i64 {form.const * size}")
-
-
-def _known(pick: Callable[[list[int]], int], values: list[int | None]) -> int | None:
-    known = [v for v in values if v is not None]
-    return pick(known) if len(known) == len(values) else None

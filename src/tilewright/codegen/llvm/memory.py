@@ -11,7 +11,6 @@ A read that a condition forbids is redirected to a block of zeros, or masked off
 from __future__ import annotations
 
 from tilewright.codegen.lanes import VectorLanes
-from tilewright.codegen.linear import Linear
 from tilewright.codegen.llvm.addresses import Buffer, Emitter
 from tilewright.codegen.llvm.conversions import from_storage, to_storage
 from tilewright.codegen.llvm.indices import LANE
@@ -19,6 +18,7 @@ from tilewright.codegen.llvm.loads import MemoryLoad
 from tilewright.codegen.llvm.stores import MemoryStore
 from tilewright.codegen.llvm.types import SsaValue
 from tilewright.expr.dtypes import DTYPES
+from tilewright.expr.index.affine import Affine
 
 INT16 = DTYPES["int16"]
 
@@ -37,7 +37,7 @@ class Memory:
         buffer.version = self.clock
 
     def load(
-        self, buffer: Buffer, at: Linear, lanes: VectorLanes | None, guard: SsaValue | None
+        self, buffer: Buffer, at: Affine, lanes: VectorLanes | None, guard: SsaValue | None
     ) -> SsaValue:
         """The element(s) at `at` in the compute dtype: one lane where LANE does not occur.
 
@@ -53,7 +53,7 @@ class Memory:
             raw = access.value()
         return from_storage(self.b, raw, access.dtype, access.count, self.half)
 
-    def bits(self, buffer: Buffer, at: Linear, lanes: VectorLanes) -> SsaValue:
+    def bits(self, buffer: Buffer, at: Affine, lanes: VectorLanes) -> SsaValue:
         """Elements as they lie in memory, integers of as many bits."""
         self.emitter.m.read.add(buffer.tensor.name)
         access = MemoryLoad(self.emitter, buffer, at, lanes, None)
@@ -64,7 +64,7 @@ class Memory:
     def pick(
         self,
         buffer: Buffer,
-        at: Linear,
+        at: Affine,
         apart: list[int],
         lanes: VectorLanes,
         guard: SsaValue | None,
@@ -86,14 +86,14 @@ class Memory:
     ) -> SsaValue:
         """Elements at a vector of element numbers (i64)."""
         self.emitter.m.read.add(buffer.tensor.name)
-        access = MemoryLoad(self.emitter, buffer, Linear(0), lanes, guard)
+        access = MemoryLoad(self.emitter, buffer, Affine(0), lanes, guard)
         raw = access.gather_from(access.address(at.text))
         return from_storage(self.b, raw, access.dtype, lanes.count, self.half)
 
     def store(
         self,
         buffer: Buffer,
-        at: Linear,
+        at: Affine,
         value: SsaValue,
         lanes: VectorLanes | None,
         mask: SsaValue | None,
@@ -115,5 +115,5 @@ class Memory:
         """Write lanes at a vector of element numbers (i64)."""
         self.touch(buffer)
         raw = to_storage(self.b, value, buffer.tensor.dtype, self.half)
-        access = MemoryStore(self.emitter, buffer, Linear(0), lanes, mask)
+        access = MemoryStore(self.emitter, buffer, Affine(0), lanes, mask)
         access.scatter_to(access.address(at.text), raw)

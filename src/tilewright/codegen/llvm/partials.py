@@ -14,7 +14,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from tilewright.codegen.lanes import VectorLanes, folds
-from tilewright.codegen.linear import Linear
 from tilewright.codegen.llvm.arithmetic import apply, choose, combine, horizontal, neutral
 from tilewright.codegen.llvm.promote import Element, Scan, Use
 from tilewright.codegen.llvm.registers import MAIN, Key
@@ -22,6 +21,7 @@ from tilewright.codegen.llvm.types import SsaValue, mask_literal, shuffle_mask
 from tilewright.codegen.llvm.values import Evaluator
 from tilewright.codegen.summary import Summaries
 from tilewright.expr.dtypes import BOOL
+from tilewright.expr.index.affine import Affine
 from tilewright.expr.nodes import Expr
 from tilewright.nest.nodes import For, Kind, Store, walk
 
@@ -123,7 +123,7 @@ class Partials:
 
     # ---- updates ----------------------------------------------------------------------------
 
-    def update(self, node: Store, at: Linear) -> bool:
+    def update(self, node: Store, at: Affine) -> bool:
         """Apply an update to the accumulator whose turn it is; False where there is none."""
         ev = self.ev
         key = ev.registers.accumulator(node.tensor.name, at)

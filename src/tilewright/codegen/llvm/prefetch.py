@@ -38,12 +38,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
-from tilewright.codegen.linear import Linear
 from tilewright.codegen.llvm.indices import LANE
 from tilewright.codegen.llvm.promote import Use
 from tilewright.codegen.llvm.values import Evaluator
 from tilewright.codegen.panels import filled
 from tilewright.codegen.summary import Summaries
+from tilewright.expr.index.affine import Affine
 from tilewright.expr.nodes import Read, Tensor, reads
 from tilewright.expr.reference import static_shape
 from tilewright.nest.nodes import Alloc, For, Kind, Node, Store, bodies
@@ -79,7 +79,7 @@ class Prefetcher:
         self.cache_bytes = cache_bytes
         self.outputs = outputs
         self.loops: dict[str, int] = {}
-        self.panels: dict[str, list[tuple[Tensor, Linear, int, int]]] = {}
+        self.panels: dict[str, list[tuple[Tensor, Affine, int, int]]] = {}
 
     def fills(self, node: Alloc) -> None:
         """Note what an allocation in the current loops is made of, where that is a block without
@@ -125,7 +125,7 @@ class Prefetcher:
             if step > 0 and steps * LEAST_PANEL_BYTES <= nbytes <= self.cache_bytes // 2:
                 self.share(tensor, form, depth - 1, form.const + max(size, step), min(size, step))
 
-    def panel(self, tensor: Tensor, form: Linear) -> None:
+    def panel(self, tensor: Tensor, form: Affine) -> None:
         """Prefetch the next panel that a read moves to, evenly over the passes of this one."""
         strides = [form.coefficient(n) for n in self.loops]
         at = _panel_loop(strides, list(self.loops.values()))
@@ -133,7 +133,7 @@ class Prefetcher:
             panel = strides[at] if at >= 0 else self.ev.buffers[tensor.name].elements
             self.share(tensor, form, at, panel, panel)
 
-    def block(self, tensor: Tensor, form: Linear, body: Node) -> None:
+    def block(self, tensor: Tensor, form: Affine, body: Node) -> None:
         """Prefetch the next block of rows that a read moves to, evenly over this one."""
         loops = list(_loops(body))
         if any(n.kind is Kind.VECTOR and form.coefficient(n.var.name) for n in loops):
@@ -150,14 +150,14 @@ class Prefetcher:
         if steps * LEAST_SHARE_BYTES <= nbytes <= self.cache_bytes // 2:
             self.share(tensor, form, at, first, elements)
 
-    def share(self, tensor: Tensor, form: Linear, at: int, first: int, elements: int) -> None:
+    def share(self, tensor: Tensor, form: Affine, at: int, first: int, elements: int) -> None:
         """Prefetch an iteration's share of `elements` from `first` on, counted from where `form` is
         at the start of the loops inside number `at`.
         """
         ev = self.ev
         size = tensor.dtype.bytes
         names = list(self.loops)
-        start, position = Linear(first), Linear(0)
+        start, position = Affine(first), Affine(0)
         for name in names[: at + 1]:
             start = start.plus(ev.ix.env[name], form.coefficient(name))
         for name in names[at + 1 :]:
@@ -174,7 +174,7 @@ class Prefetcher:
         if use.tensor.name not in self.outputs:
             return
         size = use.tensor.dtype.bytes
-        lines: dict[int, Linear] = {}  # as if the unknown part of the address were at a line
+        lines: dict[int, Affine] = {}  # as if the unknown part of the address were at a line
         for e in use.elements.values():
             if e.written and not e.load:
                 stride = e.at.coefficient(LANE)

@@ -17,11 +17,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from tilewright.codegen.lanes import VectorLanes
-from tilewright.codegen.linear import Linear, Terms
 from tilewright.codegen.llvm.indices import LANE
 from tilewright.codegen.llvm.values import Evaluator
 from tilewright.codegen.passes.size import BUDGET
 from tilewright.codegen.summary import Summaries
+from tilewright.expr.index.affine import Affine, Terms
 from tilewright.expr.nodes import Expr, Tensor
 from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Seq, Store
 
@@ -35,7 +35,7 @@ class Element:
     accesses, `folded` the most lanes that one update brings to a scalar element.
     """
 
-    at: Linear
+    at: Affine
     lanes: int
     active: int
     load: bool = False
@@ -141,18 +141,18 @@ class Scan:
         found = summary.index_vars
         matters = name in summary.cond_vars or any(name in found.get(t, ()) for t in self.live)
         if not matters:
-            env[name] = Linear(0)
+            env[name] = Affine(0)
             self.visit(node.body, conditional, times * node.extent)
             return
         for i in range(node.extent):
-            env[name] = Linear(i)
+            env[name] = Affine(i)
             self.visit(node.body, conditional, times)
 
     def running(self, node: For, conditional: bool, times: int) -> None:
         """A loop that runs; guards below it that hold in its first iteration do not matter."""
         env, body = self.ev.ix.env, node.body
         if isinstance(body, If):
-            env[node.var.name] = Linear(0)
+            env[node.var.name] = Affine(0)
             if self.ev.ix.decide(body.cond):
                 body = body.body
         env.pop(node.var.name, None)
@@ -206,7 +206,7 @@ class Scan:
         element.ops.add(op)
 
     def element(
-        self, use: Use, at: Linear, stride: int, lanes: VectorLanes | None
+        self, use: Use, at: Affine, stride: int, lanes: VectorLanes | None
     ) -> Element | None:
         """The element at an address; None where it overlaps another one or the terms differ."""
         terms = at.without(LANE).terms

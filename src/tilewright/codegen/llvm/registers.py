@@ -10,15 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from tilewright.codegen.linear import Linear
 from tilewright.codegen.llvm.indices import LANE
 from tilewright.codegen.llvm.types import SsaValue
+from tilewright.expr.index.affine import Affine
 
 Key: TypeAlias = tuple[str, int, int, int]
 MAIN = -1
 
 
-def key_of(tensor: str, at: Linear) -> Key:
+def key_of(tensor: str, at: Affine) -> Key:
     """The key of the element(s) at a resolved address."""
     return (tensor, at.const, at.coefficient(LANE), MAIN)
 
@@ -32,11 +32,11 @@ class Registers:
     partial: dict[Key, list[Key]] = field(default_factory=dict)
     turn: dict[Key, int] = field(default_factory=dict)
 
-    def get(self, tensor: str, at: Linear) -> SsaValue | None:
+    def get(self, tensor: str, at: Affine) -> SsaValue | None:
         """The value at a resolved address, None where the tensor is in memory."""
         return self.values[key_of(tensor, at)] if tensor in self.tensors else None
 
-    def accumulator(self, tensor: str, at: Linear) -> Key | None:
+    def accumulator(self, tensor: str, at: Affine) -> Key | None:
         """The key of the partial accumulator whose turn it is; None where there is none."""
         key = key_of(tensor, at)
         copies = self.partial.get(key)

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import prod
 
-from tilewright.codegen.linear import Linear
 from tilewright.codegen.llvm.arithmetic import choose
 from tilewright.codegen.llvm.indices import LANE
 from tilewright.codegen.llvm.partials import Partials
@@ -26,6 +25,7 @@ from tilewright.codegen.passes.size import BUDGET
 from tilewright.codegen.passes.tiles import iterations
 from tilewright.codegen.rewrite import guarded
 from tilewright.codegen.summary import Summaries
+from tilewright.expr.index.affine import Affine
 from tilewright.expr.index.intervals import Interval
 from tilewright.expr.nodes import Expr, cast, conjuncts
 from tilewright.expr.reference import static_shape
@@ -201,12 +201,12 @@ class Walker:
                 self.visit(node.body)
             self.ev.lanes = None
         elif node.kind is Kind.DOT and self.ev.is_dot(node):
-            env[name] = Linear(0)
+            env[name] = Affine(0)
             self.visit(node.body)
             self.ev.dot = None
         elif node.kind in (Kind.UNROLLED, Kind.VECTOR, Kind.DOT):
             for i in range(extent):
-                env[name] = Linear(i)
+                env[name] = Affine(i)
                 self.visit(node.body)
         else:
             self.serial(node)
@@ -215,7 +215,7 @@ class Walker:
     def serial(self, node: For) -> None:
         """A loop that runs, from a start and for a count that guards below it may restrict."""
         assert isinstance(node.extent, int)
-        low, high = Linear(0), Linear(node.extent)
+        low, high = Affine(0), Affine(node.extent)
         body = node.body
         if isinstance(body, If):
             low, high, rest = self.bounds(node, body)
@@ -237,13 +237,13 @@ class Walker:
         with self.conditional(some):
             self.counted(node, body, low, operand, last)
 
-    def bounds(self, node: For, guard: If) -> tuple[Linear, Linear, list[Expr]]:
+    def bounds(self, node: For, guard: If) -> tuple[Affine, Affine, list[Expr]]:
         """[low, high) of the loop's variable under the guard, and conditions that do not bound it.
 
         for k < 16: if (k0*16 + k < 100)    ->    0, min(16, 100 - k0*16)
         """
         assert isinstance(node.extent, int)
-        low, high, rest = Linear(0), Linear(node.extent), []
+        low, high, rest = Affine(0), Affine(node.extent), []
         for cond in conjuncts(guard.cond):
             form = self.ev.forms.condition(cond)
             k = form.coefficient(node.var.name) if form else 0
@@ -257,7 +257,7 @@ class Walker:
                 high = self.ix.extreme("min", high, limit.shifted(1)) or high
         return low, high, rest
 
-    def counted(self, node: For, body: Node, start: Linear, count: str, reach: Interval) -> None:
+    def counted(self, node: For, body: Node, start: Affine, count: str, reach: Interval) -> None:
         """A loop that runs at least once; changed registers are carried by phis."""
         summary = self.summaries.of(node)
         stores, registers = summary.stores, self.ev.registers
@@ -269,7 +269,7 @@ class Walker:
                 phi = self.b.phi(old.type, old.text)
                 carried[key] = phi
                 registers.values[key] = SsaValue(phi.name, old.dtype, old.lanes)
-            self.ix.env[node.var.name] = start.plus(Linear(0, ((counter, 1),)))
+            self.ix.env[node.var.name] = start.plus(Affine(0, ((counter, 1),)))
             assert isinstance(node.extent, int)
             self.prefetcher.loops[node.var.name] = node.extent
             self.prefetcher.ahead(body)
@@ -340,7 +340,7 @@ class Walker:
                     value = choose(self.b, ev.guard, value, old)
                 ev.registers.values[key_of(name, at)] = value
 
-    def new_value(self, node: Store, at: Linear, old: SsaValue | None) -> SsaValue:
+    def new_value(self, node: Store, at: Affine, old: SsaValue | None) -> SsaValue:
         """What the element(s) at `at` become; `old` is their promoted value."""
         ev = self.ev
         spread = ev.lanes is not None and at.coefficient(LANE) != 0

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from math import prod
 
-from tilewright.codegen.linear import Linear
 from tilewright.codegen.llvm.addresses import Buffer
 from tilewright.codegen.llvm.builder import Builder
 from tilewright.codegen.llvm.values import Evaluator
 from tilewright.contract.artifact import ALIGNMENT, aligned
+from tilewright.expr.index.affine import Affine
 from tilewright.expr.nodes import Tensor
 from tilewright.ground.errors import BuildError
 from tilewright.nest.nodes import Alloc
@@ -89,4 +89,4 @@ class Frame:
 def interface_buffer(tensor: Tensor, base: str) -> Buffer:
     """The buffer of an input, constant, table or output."""
     shape = concrete_shape(tensor)
-    return Buffer(tensor, base, row_major(shape), (Linear(0),) * len(shape), prod(shape))
+    return Buffer(tensor, base, row_major(shape), (Affine(0),) * len(shape), prod(shape))

@@ -14,10 +14,10 @@ from itertools import product
 
 import numpy as np
 
-from tilewright.codegen.linear import Linear
 from tilewright.codegen.llvm.values import Evaluator
 from tilewright.codegen.matrices import Matrix, matrix_of
 from tilewright.expr.dtypes import DTYPES
+from tilewright.expr.index.affine import Affine
 from tilewright.expr.nodes import Read
 from tilewright.nest.nodes import For, Kind, Node, Store, bodies, walk
 from tilewright.target import CpuTarget
@@ -170,13 +170,13 @@ class Tiles:
         env = ev.ix.env
         before = dict(env)
         for loop in (m.depth, m.terms):
-            env[loop.var.name] = Linear(0)
+            env[loop.var.name] = Affine(0)
         row = i * m.height
         for loop in reversed(m.rows):
             assert isinstance(loop.extent, int)
             row, index = divmod(row, loop.extent)
-            env[loop.var.name] = Linear(index)
-        env[m.lanes.var.name] = Linear(j * m.width)
+            env[loop.var.name] = Affine(index)
+        env[m.lanes.var.name] = Affine(j * m.width)
         at = ev.ix.resolve(form)
         assert at is not None, "the indices of tiles are linear"
         size = read.tensor.dtype.bytes
@@ -187,5 +187,5 @@ class Tiles:
         env.clear()
         env.update(before)
 
-    def _flat(self, store: Store) -> Linear:
+    def _flat(self, store: Store) -> Affine:
         return self.ev.form(store, store.tensor, store.indices)

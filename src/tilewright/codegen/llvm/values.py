@@ -15,7 +15,6 @@ from functools import partial, reduce
 from math import prod
 
 from tilewright.codegen.lanes import VectorLanes, chunks
-from tilewright.codegen.linear import Linear, Linearizer, wraps
 from tilewright.codegen.llvm.addresses import Buffer, Emitter, splat
 from tilewright.codegen.llvm.arithmetic import (
     apply,
@@ -31,8 +30,8 @@ from tilewright.codegen.llvm.arithmetic import (
 )
 from tilewright.codegen.llvm.builder import Builder
 from tilewright.codegen.llvm.dots import Dots, dot_product, factors_of
-from tilewright.codegen.llvm.exposure import Exposure, GuardLevel
-from tilewright.codegen.llvm.indices import LANE, Indexer
+from tilewright.codegen.llvm.exposure import Exposure, GuardLevel, recurs
+from tilewright.codegen.llvm.indices import LANE, Indexer, wraps
 from tilewright.codegen.llvm.machine import features as machine_features
 from tilewright.codegen.llvm.mathematics import MathLibrary
 from tilewright.codegen.llvm.memory import Memory
@@ -41,6 +40,7 @@ from tilewright.codegen.llvm.registers import Registers
 from tilewright.codegen.llvm.types import SsaValue, constant, iota
 from tilewright.expr.access import is_step
 from tilewright.expr.dtypes import BOOL, FLOAT32, INT64
+from tilewright.expr.index.affine import Affine, AffineForms
 from tilewright.expr.index.intervals import Interval, interval
 from tilewright.expr.nodes import (
     ARITHMETIC,
@@ -71,7 +71,7 @@ class Evaluator:
     """Writes the instructions of expressions at the current point of a function."""
 
     def __init__(
-        self, b: Builder, m: Module, target: CpuTarget, forms: Linearizer, env: dict[str, Linear]
+        self, b: Builder, m: Module, target: CpuTarget, forms: AffineForms, env: dict[str, Affine]
     ) -> None:
         self.b, self.m, self.forms = b, m, forms
         self.vector_bits = target.vector_bits
@@ -89,10 +89,11 @@ class Evaluator:
         self.is_read = PerNode[bool](
             lambda e, ask: isinstance(e, Read) or any(map(ask, children(e)))
         )
+        self._recurs = PerNode(lambda e, _: recurs(e))
         self._values: dict[object, SsaValue] | None = None
         self._exposure = Exposure(self._exists)
         self._levels: tuple[GuardLevel, ...] = (UNGUARDED,)
-        self._forms: dict[int, tuple[object, Linear]] = {}
+        self._forms: dict[int, tuple[object, Affine]] = {}
         self._chunks: dict[int, tuple[For, list[tuple[int, VectorLanes]]]] = {}
         ix.scalar, ix.context = self.value, lambda e: self._allowed(e)[-1].guard
 
@@ -108,12 +109,12 @@ class Evaluator:
     def enter_lanes(self, lanes: VectorLanes, start: int) -> None:
         """From now on the loop variable of `lanes` is `start` + LANE."""
         self.lanes = lanes
-        self.ix.env[lanes.var] = Linear(start, ((LANE, 1),))
+        self.ix.env[lanes.var] = Affine(start, ((LANE, 1),))
         self.b.ranges[LANE] = Interval(0, lanes.active - 1)
 
     # ---- accesses ---------------------------------------------------------------------------
 
-    def form(self, node: object, tensor: Tensor, indices: tuple[Expr, ...]) -> Linear:
+    def form(self, node: object, tensor: Tensor, indices: tuple[Expr, ...]) -> Affine:
         """The element number of an access over loop variables (kept for each node)."""
         hit = self._forms.get(id(node))
         if hit is None:
@@ -124,7 +125,7 @@ class Evaluator:
     def element_numbers(self, tensor: Tensor, indices: tuple[Expr, ...]) -> SsaValue:
         """Element numbers of an access that is not linear in the lanes: a vector of i64."""
         buffer = self.buffers[tensor.name]
-        total = self.index(Linear(0))
+        total = self.index(Affine(0))
         for e, start, stride in zip(indices, buffer.offset, buffer.strides, strict=True):
             origin = self.ix.resolve(start)
             if origin is None:
@@ -134,7 +135,7 @@ class Evaluator:
             total = self.pair("add", total, scaled)
         return self.widen(total)
 
-    def each_lane(self, e: Read, lanes: VectorLanes) -> tuple[Linear, list[int]] | None:
+    def each_lane(self, e: Read, lanes: VectorLanes) -> tuple[Affine, list[int]] | None:
         """The element that the first lane reads, and how many further each lane's is; None where
         that is not known here, or data decide.
         """
@@ -191,10 +192,10 @@ class Evaluator:
         """A statement begins, of which `e` is the value. Where parts of it stand in several places,
         each is written once until the next begins.
         """
-        recurs = self.forms.recurs(e)
-        self._values = {} if recurs else None
-        self.ix.known = {} if recurs else None
-        if recurs:
+        again = self._recurs(e)
+        self._values = {} if again else None
+        self.ix.known = {} if again else None
+        if again:
             self._exposure = Exposure(self._exists)
             self._levels = (GuardLevel(self.guard, self._exposure.certain(e)),)
 
@@ -210,7 +211,7 @@ class Evaluator:
             return make(e)
         levels = self._allowed(e)
         guard = levels[-1].guard
-        key = (id(e), self.ix.bindings(e), self.exact, guard)  # `forms.free` keeps the node
+        key = (id(e), self.ix.bindings(e), self.exact, guard)  # `ix.free` keeps the node
         found = self._values.get(key)
         if found is None:
             before = self._levels, self.guard
@@ -238,7 +239,7 @@ class Evaluator:
             at = self.ix.resolve(self.form(e, e.tensor, e.indices))
             return at is not None and self.memory.emitter.in_bounds(buffer, at)
         reach = zip(map(interval, e.indices), static_shape(e.tensor), strict=True)
-        whole = all(start == Linear(0) for start in buffer.offset)
+        whole = all(start == Affine(0) for start in buffer.offset)
         return whole and all(i.within(0, extent - 1) for i, extent in reach)
 
     def _value(self, e: Expr) -> SsaValue:
@@ -264,7 +265,7 @@ class Evaluator:
                 return self._select(e)
         raise BuildError(f"{type(e).__name__} cannot stand inside a statement")
 
-    def _index_form(self, e: Expr) -> Linear | None:
+    def _index_form(self, e: Expr) -> Affine | None:
         """The linear form of index arithmetic; None for data (reads, casts, calls)."""
         match e:
             case Var():
@@ -275,7 +276,7 @@ class Evaluator:
                 return self.ix.of(e)
         return None
 
-    def index(self, form: Linear) -> SsaValue:
+    def index(self, form: Affine) -> SsaValue:
         """A resolved form as an i64 value, a vector where LANE occurs."""
         stride = form.coefficient(LANE)
         base = SsaValue(self.ix.operand(form.without(LANE)), INT64)
@@ -329,7 +330,7 @@ class Evaluator:
             return self.value(e)
         if self.is_read(e):
             return self._once(e, self._undecided_condition)
-        key = ("condition", id(e), self.ix.bindings(e))  # `forms.free` keeps the node
+        key = ("condition", id(e), self.ix.bindings(e))  # `ix.free` keeps the node
         found: SsaValue | None = self.b.recall(key)
         if found is None:
             found = self._undecided_condition(e)
@@ -428,7 +429,7 @@ class Evaluator:
         if factors is None:
             return False
         places = []
-        self.ix.env[node.var.name] = Linear(0)
+        self.ix.env[node.var.name] = Affine(0)
         for read in factors.reads:
             form = self.form(read, read.tensor, read.indices)
             at = self.ix.resolve(form)
@@ -452,7 +453,7 @@ class Evaluator:
             span = VectorLanes(
                 "", length * (count if stride else 1), length * (self.lanes.active if stride else 1)
             )
-            along = at.without(LANE).plus(Linear(0, ((LANE, 1),)))
+            along = at.without(LANE).plus(Affine(0, ((LANE, 1),)))
             values.append(self.memory.bits(self.buffers[read.tensor.name], along, span))
         return dot_product(self.b, self.m, dots.dot, self.widen(old), *values)
 

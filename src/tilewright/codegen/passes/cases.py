@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 from itertools import product
 from math import prod
 
-from tilewright.codegen.linear import Linear, Linearizer, Terms
 from tilewright.codegen.passes.size import BUDGET
 from tilewright.expr.dtypes import BOOL
+from tilewright.expr.index.affine import Affine, AffineForms, Terms
 from tilewright.expr.index.intervals import Interval
 from tilewright.expr.nodes import Binary, Const, Expr
 from tilewright.nest.nodes import For, Kind
@@ -36,19 +36,19 @@ class CaseSplit:
     terms: Terms
     modulus: int
     sign: int
-    rest: Linear
+    rest: Affine
     inner: tuple[tuple[int, int], ...]
     runs: bool
     mixed: bool = False
 
-    def settled(self, e: Expr, t: int, forms: Linearizer) -> Expr:
+    def settled(self, e: Expr, t: int, forms: AffineForms) -> Expr:
         """The condition `e` that this splits, for one value of t."""
         if self.mixed:
             return Const(True, BOOL) if self.holds(t) else e
         rest = self.rest.shifted(self.sign * t)
         if self.modulus:
             assert isinstance(e, Binary)
-            left = forms.expr(Linear(rest.const % self.modulus, rest.terms))
+            left = forms.expr(Affine(rest.const % self.modulus, rest.terms))
             return Binary(e.op, left % self.modulus, e.b)
         return forms.expr(rest) >= 0 if rest.terms else Const(rest.const >= 0, BOOL)
 
@@ -79,7 +79,7 @@ class CaseSplit:
 
 
 def split(
-    e: Expr, outer: Mapping[str, Interval], inner: Mapping[str, For], forms: Linearizer
+    e: Expr, outer: Mapping[str, Interval], inner: Mapping[str, For], forms: AffineForms
 ) -> CaseSplit | None:
     """Separate a condition's outer part; None where it has none."""
     modulus, form = 0, forms.condition(e)
@@ -104,7 +104,7 @@ def split(
 
 
 def _bound(
-    name: str, outer: Mapping[str, Interval], inner: Mapping[str, For], forms: Linearizer
+    name: str, outer: Mapping[str, Interval], inner: Mapping[str, For], forms: AffineForms
 ) -> bool:
     """Whether all variables behind a name are bound outside."""
     used = forms.inside.get(name, frozenset((name,)))
@@ -152,12 +152,12 @@ class ConditionGroup:
         return sum(c.count for c in self.conditions)
 
     def cases(
-        self, forms: Linearizer, ranges: Mapping[str, Interval], known: Interval | None = None
+        self, forms: AffineForms, ranges: Mapping[str, Interval], known: Interval | None = None
     ) -> list[Case] | None:
         """The cases that can occur where t is `known` to lie; None where there are too many, or
         where mixed conditions hold together in none.
         """
-        t = Linear(0, self.terms)
+        t = Affine(0, self.terms)
         reach, stride = known or t.bounds(ranges), max(1, t.stride())
         if self.modulus:
             return self.residues(forms.expr(t), reach, stride)

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tilewright.codegen.linear import Linearizer
 from tilewright.codegen.rewrite import (
     guarded,
     is_empty,
@@ -24,7 +23,9 @@ from tilewright.codegen.rewrite import (
     rebuilt,
     substituted,
 )
-from tilewright.expr.nodes import Expr, Var, conjuncts, free_vars
+from tilewright.expr.index.affine import AffineForms
+from tilewright.expr.index.intervals import Interval
+from tilewright.expr.nodes import Expr, conjuncts, free_vars
 from tilewright.nest.gpu.workers import Team, is_for_workers
 from tilewright.nest.nodes import EMPTY, Alloc, For, If, Kind, Node, Seq, Store, bodies, seq, walk
 
@@ -92,28 +93,19 @@ def _bounded(loop: For, conds: list[Expr], body: Node) -> Node:
         return EMPTY
     if loop.kind is Kind.PARALLEL or not isinstance(loop.extent, int):
         return replace(loop, body=guarded(conds, body))
-    low, high, left = 0, loop.extent, []
+    reach, left = {loop.var.name: Interval(0, loop.extent - 1)}, []
     for c in conds:
-        bounds = constant_bounds(c, loop.var)
-        if bounds is None:
+        form = AffineForms().condition(c)
+        if form is not None and [name for name, _ in form.terms] == [loop.var.name]:
+            form.narrow(reach)
+        else:
             left.append(c)
-            continue
-        low = max(low, bounds[0])
-        high = min(high, loop.extent if bounds[1] is None else bounds[1])
-    if high <= low:
+    (bounds,) = reach.values()
+    low, last = bounds.lo, bounds.hi
+    assert low is not None and last is not None
+    if last < low:
         return EMPTY
     inside = guarded(left, body)
     if low:
         inside = substituted(inside, {loop.var.name: loop.var + low})
-    return replace(loop, extent=high - low, body=inside)
-
-
-def constant_bounds(cond: Expr, var: Var) -> tuple[int, int | None] | None:
-    """[low, high) of `var` where a condition over it alone holds; high None is unbounded."""
-    form = Linearizer().condition(cond)
-    if form is None or len(form.terms) != 1 or form.terms[0][0] != var.name:
-        return None
-    k = form.terms[0][1]
-    if k > 0:
-        return -(form.const // k), None
-    return 0, form.const // -k + 1
+    return replace(loop, extent=last + 1 - low, body=inside)

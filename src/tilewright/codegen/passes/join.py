@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tilewright.codegen.lanes import widest_bits
-from tilewright.codegen.linear import Linearizer
 from tilewright.codegen.rewrite import rebuilt, substituted
+from tilewright.expr.index.affine import AffineForms
 from tilewright.expr.nodes import Binary, Const, Expr, Read, Select, children, reads
 from tilewright.nest.nodes import For, Kind, Node, Store, bodies, walk
 
@@ -29,7 +29,7 @@ class _Join:
     def __init__(self, vector_bits: int, reduced: set[str]) -> None:
         self.vector_bits = vector_bits
         self.reduced = reduced
-        self.forms = Linearizer()
+        self.forms = AffineForms()
 
     def visit(self, node: Node) -> Node:
         node = rebuilt(node, tuple(self.visit(b) for b in bodies(node)))

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tilewright.codegen.linear import Linearizer
 from tilewright.codegen.matrices import matrix_of
 from tilewright.codegen.rewrite import rebuilt, substituted
+from tilewright.expr.index.affine import AffineForms
 from tilewright.expr.nodes import Var
 from tilewright.nest.nodes import For, Kind, Node, bodies
 from tilewright.target import CpuTarget
@@ -18,10 +18,10 @@ from tilewright.target import CpuTarget
 
 def with_tiles(node: Node, target: CpuTarget) -> Node:
     """The nest with loops of kind TILE around what tiles multiply at once."""
-    return _visited(node, target, Linearizer())
+    return _visited(node, target, AffineForms())
 
 
-def _visited(node: Node, target: CpuTarget, forms: Linearizer) -> Node:
+def _visited(node: Node, target: CpuTarget, forms: AffineForms) -> Node:
     if isinstance(node, For) and node.kind in (Kind.SERIAL, Kind.UNROLLED):
         found = matrix_of(node, target, forms)
         if found is not None:

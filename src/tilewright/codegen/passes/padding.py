@@ -17,10 +17,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from tilewright.codegen.linear import Linearizer
 from tilewright.codegen.rewrite import conjunction, guarded, rebuilt
+from tilewright.expr.index.affine import AffineForms
+from tilewright.expr.index.facts import Facts
 from tilewright.expr.nodes import Binary, Const, Expr, Read, Select, Tensor, children, conjuncts
-from tilewright.nest.facts import Facts
 from tilewright.nest.gpu.workers import Team
 from tilewright.nest.nodes import Alloc, For, If, Node, Scope, Store, bodies, walk
 
@@ -61,12 +61,12 @@ def without_padding_guards(node: Node) -> Node:
     """The nest without the conditions that only keep private padding unset."""
     if not any(isinstance(n, If) for n in walk(node)):
         return node
-    return _Padding().visit(node, _NodePlace({}, Facts.of({}), Team(), in_kernel=False))
+    return _Padding().visit(node, _NodePlace({}, Facts({}), Team(), in_kernel=False))
 
 
 class _Padding:
     def __init__(self) -> None:
-        self.forms = Linearizer()
+        self.forms = AffineForms()
 
     def visit(self, node: Node, at: _NodePlace) -> Node:
         match node:

@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from tilewright.codegen.linear import Linearizer
 from tilewright.codegen.rewrite import (
     guarded,
     is_empty,
     rebuilt,
     within,
 )
+from tilewright.expr.index.affine import AffineForms
 from tilewright.expr.index.intervals import Interval
 from tilewright.expr.index.simplify import Simplifier
 from tilewright.expr.nodes import Const, Expr, Select, conjuncts, rewriting
@@ -33,7 +33,7 @@ def simplified(node: Node, ranges: Mapping[str, Interval] | None = None) -> Node
 
 class _Simplify:
     def __init__(self) -> None:
-        self.forms = Linearizer()
+        self.forms = AffineForms()
         self._by_ranges: dict[frozenset[tuple[str, Interval]], Simplifier] = {}
 
     def rules(self, ranges: dict[str, Interval]) -> Simplifier:
@@ -94,32 +94,8 @@ class _Simplify:
         if isinstance(test, Const) and not test.value:
             return EMPTY
         conds = list(conjuncts(test))
-        inner = dict(narrow)
-        for c in conds:
-            inner = narrowed(c, inner, self.forms)
-        inside = self.visit(body, ranges, inner)
+        inside = self.visit(body, ranges, self.forms.narrowed(narrow, conds))
         if isinstance(inside, If):
             known = [c for c in conjuncts(inside.cond) if c not in conds]
             return guarded([*conds, *known], inside.body)
         return guarded(conds, inside)
-
-
-def narrowed(cond: Expr, ranges: Mapping[str, Interval], forms: Linearizer) -> dict[str, Interval]:
-    """Bounds of variables where `k*v + rest >= 0` holds too."""
-    known = dict(ranges)
-    form = forms.condition(cond)
-    for name, k in form.terms if form else ():
-        reach = known.get(name)
-        if reach is None or reach.lo is None or reach.hi is None:
-            continue
-        assert form is not None
-        rest = form.without(name).bounds(known)
-        if rest.hi is None:
-            continue
-        if k > 0:
-            low = max(reach.lo, -(rest.hi // k))
-            known[name] = Interval(min(low, reach.hi), reach.hi)
-        else:
-            high = min(reach.hi, rest.hi // -k)
-            known[name] = Interval(reach.lo, max(high, reach.lo))
-    return known

@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
-from tilewright.codegen.linear import Linear, Linearizer, Terms
 from tilewright.codegen.passes.cases import ConditionGroup, runs, split
 from tilewright.codegen.passes.guards import hoisted_guards
 from tilewright.codegen.passes.size import BUDGET, CodeSize
@@ -30,6 +29,7 @@ from tilewright.codegen.rewrite import (
     within,
 )
 from tilewright.expr.dtypes import BOOL
+from tilewright.expr.index.affine import Affine, AffineForms, Terms
 from tilewright.expr.index.intervals import Interval
 from tilewright.expr.nodes import Const, Expr, Select, conjuncts, free_vars, rewriting, walk
 from tilewright.nest.nodes import EMPTY, For, If, Kind, Node, Store, bodies, seq
@@ -53,7 +53,7 @@ class _Versions:
         self.code = code
         self.statements = statements
         self.narrow = max(1, WIDE_VECTOR_BITS // code.vector_bits)
-        self.forms = Linearizer()
+        self.forms = AffineForms()
 
     def visit(self, node: Node, ranges: dict[str, Interval], fresh: frozenset[str]) -> Node:
         """`ranges` bounds the loops that run around the node, `fresh` are the innermost of them."""
@@ -123,7 +123,7 @@ class _Versions:
         """Conditions by outer part: guards first, then those with the fewest instances."""
         found: dict[tuple[Terms, int, bool], ConditionGroup] = {}
         self.collect(body, ranges, {}, False, found)
-        mine = [g for g in found.values() if fresh & self.forms.variables(Linear(0, g.terms))]
+        mine = [g for g in found.values() if fresh & self.forms.variables(Affine(0, g.terms))]
         return sorted(mine, key=lambda g: (g.mixed, not g.guards, not g.modulus, g.count))
 
     def collect(

@@ -14,10 +14,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tilewright.codegen.linear import Linearizer
-from tilewright.codegen.passes.simplify import narrowed
 from tilewright.codegen.passes.size import BUDGET, CodeSize
 from tilewright.codegen.rewrite import reads_memory, rebuilt, within
+from tilewright.expr.index.affine import AffineForms
 from tilewright.expr.index.intervals import Interval
 from tilewright.expr.nodes import Binary, Cast, Const, Expr, Select, as_expr, conjuncts, free_vars
 from tilewright.expr.rewrites.zero_terms import zero_factors
@@ -75,7 +74,7 @@ def with_zero_terms(node: Node, vector_bits: int) -> Node:
 class _Restored:
     def __init__(self, code: CodeSize) -> None:
         self.code = code
-        self.forms = Linearizer()
+        self.forms = AffineForms()
 
     def visit(
         self, node: Node, ranges: dict[str, Interval], windows: dict[str, tuple[Expr, ...]]
@@ -99,10 +98,7 @@ class _Restored:
         ranges: dict[str, Interval],
         windows: dict[str, tuple[Expr, ...]],
     ) -> Node:
-        inside = ranges
-        for c in conjuncts(cond):
-            inside = narrowed(c, inside, self.forms)
-        inner = self.visit(body, inside, windows)
+        inner = self.visit(body, self.forms.narrowed(ranges, conjuncts(cond)), windows)
         few = self.code.statements(inner) <= BUDGET.selects
         if few and not reads_memory(cond) and _sums(inner) and self.exist(inner, ranges, windows):
             return _selected(inner, cond)

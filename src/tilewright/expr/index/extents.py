@@ -9,8 +9,7 @@ and divisors at least 1.
 
 from __future__ import annotations
 
-from tilewright.expr.dtypes import INT64
-from tilewright.expr.nodes import Binary, Const, Expr, Extent
+from tilewright.expr.nodes import INTEGER_RULES, Binary, Const, Extent, as_expr, binary
 
 
 def plain(x: Extent) -> Extent:
@@ -18,51 +17,41 @@ def plain(x: Extent) -> Extent:
     return int(x.value) if isinstance(x, Const) else x
 
 
-def expression(x: Extent) -> Expr:
-    """`x` as an int64 expression."""
-    return Const(x, INT64) if isinstance(x, int) else x
+def _applied(op: str, a: Extent, b: Extent) -> Extent:
+    """`a op b`; of what commutes, a number stands on the right."""
+    a, b = plain(a), plain(b)
+    if isinstance(a, int):
+        if isinstance(b, int):
+            return INTEGER_RULES[op](a, b)
+        if op in ("add", "mul", "min", "max"):
+            a, b = b, a
+    return plain(binary(op, a, b)) if isinstance(b, int) else Binary(op, as_expr(a), b)
 
 
 def add(a: Extent, b: Extent) -> Extent:
     """`a + b`."""
-    a, b = plain(a), plain(b)
-    if isinstance(a, int):
-        if isinstance(b, int):
-            return a + b
-        a, b = b, a
-    return a if b == 0 else Binary("add", a, expression(b))
+    return _applied("add", a, b)
 
 
 def sub(a: Extent, b: Extent) -> Extent:
     """`a - b`."""
     a, b = plain(a), plain(b)
-    if isinstance(a, int) and isinstance(b, int):
-        return a - b
     if isinstance(b, int):
         return add(a, -b)
-    return 0 if a == b else Binary("sub", expression(a), b)
+    return 0 if a == b else _applied("sub", a, b)
 
 
 def mul(a: Extent, b: Extent) -> Extent:
     """`a * b`."""
-    a, b = plain(a), plain(b)
-    if isinstance(a, int):
-        if isinstance(b, int):
-            return a * b
-        a, b = b, a
-    if isinstance(b, int) and b in (0, 1):
-        return a if b else 0
-    return Binary("mul", a, expression(b))
+    return _applied("mul", a, b)
 
 
 def floordiv(a: Extent, b: Extent) -> Extent:
     """`a // b`."""
     a, b = plain(a), plain(b)
-    if isinstance(a, int) and isinstance(b, int):
-        return a // b
-    if a == 0 or b == 1:
-        return a
-    return 1 if a == b else Binary("floordiv", expression(a), expression(b))
+    if a == b:
+        return 1
+    return a if a == 0 else _applied("floordiv", a, b)
 
 
 def ceildiv(a: Extent, b: Extent) -> Extent:
@@ -88,10 +77,7 @@ def maximum(a: Extent, b: Extent) -> Extent:
 
 
 def _extremum(op: str, a: Extent, b: Extent) -> Extent:
-    if isinstance(a, int):
-        if isinstance(b, int):
-            return min(a, b) if op == "min" else max(a, b)
-        a, b = b, a
-    if a == b or (isinstance(a, Binary) and a.op == op and b in (a.a, a.b)):
-        return a
-    return Binary(op, a, expression(b))
+    for x, y in ((a, b), (b, a)):
+        if x == y or (isinstance(x, Binary) and x.op == op and y in (x.a, x.b)):
+            return x
+    return _applied(op, a, b)

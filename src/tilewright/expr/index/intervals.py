@@ -59,7 +59,12 @@ UNBOUNDED = Interval(None, None)
 FAR = 1 << 48
 """No index, size or stride is greater: memory has fewer elements."""
 TRUTH = Interval(0, 1)
+NATURAL = Interval(0, None)
 NO_BOUNDS: Mapping[str, Interval] = {}
+AT_LEAST_ZERO = {"lt": (-1, -1), "le": (-1, 0), "gt": (1, -1), "ge": (1, 0)}
+"""`a op b` of integers is `factor * (a - b) + shift >= 0`."""
+NEGATED = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq"}
+"""Of integers; order comparisons of floats have no negation (NaN)."""
 
 
 def point(value: int) -> Interval:
@@ -69,6 +74,18 @@ def point(value: int) -> Interval:
 
 LARGEST_INDEX = 1 << 31
 """What a variable is at most where nothing is known of it and data are."""
+
+
+def intersection(a: Interval, b: Interval) -> Interval:
+    """The integers in both; empty where `lo > hi`."""
+    lo = b.lo if a.lo is None else a.lo if b.lo is None else max(a.lo, b.lo)
+    hi = b.hi if a.hi is None else a.hi if b.hi is None else min(a.hi, b.hi)
+    return Interval(lo, hi)
+
+
+def is_empty(a: Interval) -> bool:
+    """Whether no integer lies in `a`."""
+    return a.lo is not None and a.hi is not None and a.lo > a.hi
 
 
 def is_far(a: Interval) -> bool:
@@ -127,12 +144,16 @@ def _sign(a: Interval) -> int:
     return -1 if a.hi is not None and a.hi <= 0 else 0
 
 
+def _is_positive(a: Interval) -> bool:
+    """Whether there are members, and all are above zero."""
+    return a.lo is not None and a.lo > 0 and (a.hi is None or a.hi >= a.lo)
+
+
 def floordiv(a: Interval, b: Interval) -> Interval:
     """Bounds of `a // b`; unbounded where `b` may be zero."""
-    if b.hi is not None and b.hi < 0:
-        return floordiv(negate(a), negate(b))
-    if b.lo is None or b.lo <= 0:
-        return UNBOUNDED
+    if not _is_positive(b):
+        return floordiv(negate(a), negate(b)) if _is_positive(negate(b)) else UNBOUNDED
+    assert b.lo is not None
     lo, hi = a.lo, a.hi
     if lo is not None:
         lo = lo // b.lo if lo < 0 else (0 if b.hi is None else lo // b.hi)
@@ -143,10 +164,10 @@ def floordiv(a: Interval, b: Interval) -> Interval:
 
 def modulo(a: Interval, b: Interval) -> Interval:
     """Bounds of `a % b` (the sign of `b`); unbounded where `b` may be zero."""
-    if b.hi is not None and b.hi < 0:
-        return negate(modulo(negate(a), negate(b)))
-    if b.lo is None or b.lo <= 0:
-        return UNBOUNDED
+    if not _is_positive(b):
+        minus = negate(b)
+        return negate(modulo(negate(a), minus)) if _is_positive(minus) else UNBOUNDED
+    assert b.lo is not None
     top = None if b.hi is None else b.hi - 1
     if a.lo is None or a.hi is None:
         return Interval(0, top)
@@ -157,6 +178,13 @@ def modulo(a: Interval, b: Interval) -> Interval:
     if b.value is not None and a.lo // b.value == a.hi // b.value:
         return Interval(a.lo % b.value, a.hi % b.value)
     return Interval(0, top)
+
+
+def multiples(a: Interval, c: int) -> Interval:
+    """The integers v with `c * v` in `a`."""
+    if c < 0:
+        return multiples(negate(a), -c)
+    return Interval(None if a.lo is None else -(-a.lo // c), None if a.hi is None else a.hi // c)
 
 
 def minimum(a: Interval, b: Interval) -> Interval:
@@ -179,21 +207,15 @@ def magnitude(a: Interval) -> Interval:
 
 def compare(op: str, difference: Interval) -> Interval:
     """Truth of `a op b` from the bounds of `a - b`: [1, 1], [0, 0] or [0, 1]."""
-    lo, hi = difference.lo, difference.hi
-    match op:
-        case "lt":
-            yes, no = hi is not None and hi < 0, lo is not None and lo >= 0
-        case "le":
-            yes, no = hi is not None and hi <= 0, lo is not None and lo > 0
-        case "gt":
-            yes, no = lo is not None and lo > 0, hi is not None and hi <= 0
-        case "ge":
-            yes, no = lo is not None and lo >= 0, hi is not None and hi < 0
-        case _:
-            yes = lo == hi == 0
-            no = (lo is not None and lo > 0) or (hi is not None and hi < 0)
-            if op == "ne":
-                yes, no = no, yes
+    if op in AT_LEAST_ZERO:
+        factor, shift = AT_LEAST_ZERO[op]
+        form = add(scale(difference, factor), point(shift))
+        yes, no = form.lo is not None and form.lo >= 0, form.hi is not None and form.hi < 0
+    else:
+        lo, hi = difference.lo, difference.hi
+        yes, no = lo == hi == 0, (lo is not None and lo > 0) or (hi is not None and hi < 0)
+        if op == "ne":
+            yes, no = no, yes
     return point(1) if yes else point(0) if no else TRUTH
 
 
@@ -231,29 +253,33 @@ def interval(e: Expr, env: Mapping[str, Interval] = NO_BOUNDS) -> Interval:
 def intervals(env: Mapping[str, Interval]) -> Callable[[Expr], Interval]:
     """`interval` for many expressions, which share parts."""
 
-    def bounds(e: Expr, of: Callable[[Expr], Interval]) -> Interval:
-        match e:
-            case Const(value, dtype):
-                return UNBOUNDED if dtype.is_float else point(int(value))
-            case Var(name, dtype):
-                return env.get(name, UNBOUNDED if dtype == INT64 else of_dtype(dtype))
-            case Read() | Reduce():
-                return of_dtype(e.dtype)
-            case Select(cond, a, b):
-                known = of(cond).value
-                if known is not None:
-                    return of(a if known else b)
-                return of(a).union(of(b))
-            case Cast(to, x):
-                return of_dtype(to) if x.dtype.is_float else cast(of(x), to)
-            case Binary(op, a, b) if a.dtype.is_float:
-                return UNBOUNDED if op in ARITHMETIC else TRUTH
-            case Binary(op, a, b):
-                return _binary(op, of(a), of(b), a.dtype)
-            case Call(fn, args):
-                return _call(fn, of(args[0]), e.dtype)
+    return PerNode(lambda e, of: of_node(e, of, env))
 
-    return PerNode(bounds)
+
+def of_node(
+    e: Expr, of: Callable[[Expr], Interval], env: Mapping[str, Interval] = NO_BOUNDS
+) -> Interval:
+    """Bounds of a node, given those of its operands."""
+    match e:
+        case Const(value, dtype):
+            return UNBOUNDED if dtype.is_float else point(int(value))
+        case Var(name, dtype):
+            return env.get(name, UNBOUNDED if dtype == INT64 else of_dtype(dtype))
+        case Read() | Reduce():
+            return of_dtype(e.dtype)
+        case Select(cond, a, b):
+            known = of(cond).value
+            if known is not None:
+                return of(a if known else b)
+            return of(a).union(of(b))
+        case Cast(to, x):
+            return of_dtype(to) if x.dtype.is_float else cast(of(x), to)
+        case Binary(op, a, b) if a.dtype.is_float:
+            return UNBOUNDED if op in ARITHMETIC else TRUTH
+        case Binary(op, a, b):
+            return _binary(op, of(a), of(b), a.dtype)
+        case Call(fn, args):
+            return _call(fn, of(args[0]), e.dtype)
 
 
 def cast(a: Interval, to: DType) -> Interval:

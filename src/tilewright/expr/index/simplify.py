@@ -18,15 +18,16 @@ from functools import lru_cache
 
 from tilewright.expr.dtypes import BOOL, INT64
 from tilewright.expr.folding import fold
+from tilewright.expr.index.affine import Affine
 from tilewright.expr.index.division import Division
 from tilewright.expr.index.intervals import (
+    AT_LEAST_ZERO,
+    NEGATED,
     NO_BOUNDS,
     Interval,
-    cast,
     compare,
     interval,
-    magnitude,
-    of_dtype,
+    of_node,
 )
 from tilewright.expr.index.polynomials import (
     ONE,
@@ -57,7 +58,6 @@ from tilewright.expr.nodes import (
 
 TRUE = Const(True, BOOL)
 FALSE = Const(False, BOOL)
-INVERSE = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq"}
 LARGEST_LITERAL = 1 << 31
 """A greater number belongs to data, not to an index."""
 LARGEST_PRODUCT = 64
@@ -104,14 +104,6 @@ class Simplifier:
             hit = self._done[id(e)] = (e, self._rewrite(e))
         return hit[1]
 
-    def extent(self, e: Extent) -> Extent:
-        """`simplify` for extents: a constant becomes an int."""
-        if isinstance(e, int):
-            return e
-        p = self.poly(e)
-        c = as_constant(p)
-        return self.atoms.expr(p) if c is None else c
-
     def bounds(self, e: Expr) -> Interval:
         """Bounds of an int64 or bool expression after simplification."""
         if e.dtype == INT64:
@@ -121,10 +113,6 @@ class Simplifier:
     def equal(self, a: Extent, b: Extent) -> bool:
         """Whether two int64 expressions are certainly equal."""
         return not plus(self.poly(as_expr(a)), self.poly(as_expr(b)), -1)
-
-    def holds(self, condition: Expr) -> bool:
-        """Whether a condition is certainly true."""
-        return self.simplify(condition) == TRUE
 
     def affine(self, e: Expr, over: Collection[str]) -> tuple[dict[str, Expr], Expr] | None:
         """See the function `affine`."""
@@ -142,6 +130,21 @@ class Simplifier:
             factor = tuple(a for a in mono if a != inside[0])
             coefficients.setdefault(atom.expr.name, {})[factor] = k
         return {n: self.atoms.expr(p) for n, p in coefficients.items()}, self.atoms.expr(rest)
+
+    def form(self, e: Expr, over: Collection[str]) -> Affine | None:
+        """`affine` where all coefficients and the rest are numbers; None of what is no index."""
+        if e.dtype != INT64:
+            return None
+        const, terms = 0, []
+        for mono, k in self.poly(e).items():
+            match [self.atoms.table[a].expr for a in mono]:
+                case []:
+                    const = k
+                case [Var(name, _)] if name in over:
+                    terms.append((name, k))
+                case _:
+                    return None
+        return Affine(const, tuple(sorted(terms)))
 
     def poly(self, e: Expr) -> Poly:
         """The polynomial of an int64 expression."""
@@ -203,18 +206,10 @@ class Simplifier:
         """The atom of an int64 expression whose operands are canonical already."""
         if isinstance(e, Const):
             return constant(int(e.value))
-        known = self._opaque_bounds(e) if bounds is None else bounds
+        known = of_node(e, self.bounds) if bounds is None else bounds
         if known.value is not None:
             return constant(known.value)
         return {(self.atoms.number(e, lambda: self.atoms.opaque(e, known, holds_data(e))),): 1}
-
-    def _opaque_bounds(self, e: Expr) -> Interval:
-        match e:
-            case Call("abs", (x,)):
-                return cast(magnitude(self.bounds(x)), INT64)
-            case Cast(to, x) if not x.dtype.is_float:
-                return cast(self.bounds(x), to)
-        return of_dtype(e.dtype)
 
     def _rewrite(self, e: Expr) -> Expr:
         kind = e.dtype
@@ -268,15 +263,9 @@ class Simplifier:
             known = compare(op, self.atoms.bounds(difference)).value
             sides = Binary(op, self.atoms.expr(left), self.atoms.expr(right))
             return sides if known is None else TRUE if known else FALSE
-        match op:
-            case "lt":
-                return self._at_most(difference, -1)
-            case "le":
-                return self._at_most(difference, 0)
-            case "gt":
-                return self._at_most(plus({}, difference, -1), -1)
-            case "ge":
-                return self._at_most(plus({}, difference, -1), 0)
+        if op in AT_LEAST_ZERO:
+            factor, shift = AT_LEAST_ZERO[op]
+            return self._at_most(plus({}, difference, -factor), shift)
         return self._equality(op, difference)
 
     def _at_most(self, p: Poly, limit: int) -> Expr:
@@ -367,8 +356,8 @@ class Simplifier:
                 return FALSE if value else TRUE
             case Call("not", (x,)):
                 return x
-            case Binary(op, a, b) if op in INVERSE and (a.dtype == INT64 or op in ("eq", "ne")):
-                return self._comparison(INVERSE[op], a, b)
+            case Binary(op, a, b) if op in NEGATED and (a.dtype == INT64 or op in ("eq", "ne")):
+                return self._comparison(NEGATED[op], a, b)
             case Binary(op, a, b) if op in LOGICAL:
                 parts = Binary("or" if op == "and" else "and", self._negation(a), self._negation(b))
                 return self.simplify(parts)

@@ -21,15 +21,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 
-from tilewright.expr.access import (
-    AffineIndex,
-    affine_index,
-    branches_on_position,
-    is_data_dependent,
-)
+from tilewright.expr.access import branches_on_position, is_data_dependent
+from tilewright.expr.index.affine import Affine, AffineForms
 from tilewright.expr.index.intervals import Interval, interval
 from tilewright.expr.index.polynomials import sort_key
-from tilewright.expr.index.simplify import Simplifier
 from tilewright.expr.nodes import (
     Axis,
     Binary,
@@ -115,29 +110,23 @@ class _Indices:
 
         return transform(self.compute.body, leaf)
 
-    def _affine(self, index: Expr) -> tuple[AffineIndex, Numbers]:
-        """The index over axes, their quotients and remainders; those have names of their own."""
-        numbers: dict[str, tuple[str, str, int]] = {}
-
-        def leaf(e: Expr) -> Expr | None:
+    def _affine(self, index: Expr) -> tuple[Affine, Numbers]:
+        """The index over axes, their quotients and remainders, which are `numbers`."""
+        forms = AffineForms()
+        form, numbers = forms.of(index), dict[str, tuple[str, str, int]]()
+        for name, e in forms.opaque.items():
             match e:
                 case Binary("floordiv" | "mod" as op, Var(axis, _), Const(k)):
-                    numbers[f"{axis} {op} {k}"] = op, axis, int(k)
-                    return Var(f"{axis} {op} {k}")
-            return None
+                    numbers[name] = op, axis, int(k)
+                case _:
+                    raise InputError(
+                        f"{self.name}: nothing says what {sort_key(index)} is at other extents"
+                    )
+        return form, numbers
 
-        flat = transform(index, leaf)
-        names = {**self.old, **dict.fromkeys(numbers, 1)}
-        found = affine_index(flat, names, Simplifier())
-        if found is None:
-            raise InputError(
-                f"{self.name}: nothing says what {sort_key(index)} is at other extents"
-            )
-        return found, numbers
-
-    def _blocked(self, index: AffineIndex, numbers: Numbers) -> str | None:
+    def _blocked(self, index: Affine, numbers: Numbers) -> str | None:
         """The reduction axis whose blocks an index numbers."""
-        terms = dict(index.coefficients)
+        terms = dict(index.terms)
         inner = [n for n in terms if n in self.reduced]
         if len(inner) != 1 or len(terms) != 2 or terms[inner[0]] != 1:
             return None
@@ -146,7 +135,7 @@ class _Indices:
         movers = [axis in axes for axes in self.movers.values()]
         return inner[0] if movers.count(True) > 1 and terms[number] == self.old[inner[0]] else None
 
-    def _note_blocks(self, index: AffineIndex, numbers: Numbers) -> None:
+    def _note_blocks(self, index: Affine, numbers: Numbers) -> None:
         if self._blocked(index, numbers) is None:
             return
         for _, axis, outputs in numbers.values():
@@ -157,12 +146,13 @@ class _Indices:
         found, numbers = self._affine(index)
         within = self._blocked(found, numbers)
         others = [axes for name, axes in self.movers.items() if name != operand]
-        terms = dict(found.coefficients)
+        order = (*self.old, *numbers)
+        terms = dict(sorted(found.terms, key=lambda t: order.index(t[0])))
         window = terms.keys() & self.reduced and any(
             n in self.old and n not in self.reduced and not any(n in axes for axes in others)
             for n in terms
         )
-        total = as_expr(found.offset)
+        total = as_expr(found.const)
         for name, k in terms.items():
             factor = k
             if within is not None:

@@ -21,11 +21,10 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from tilewright.expr.index.simplify import affine
+from tilewright.expr.index.simplify import Simplifier
 from tilewright.expr.nodes import (
     Axis,
     Binary,
-    Const,
     Expr,
     Read,
     Reduce,
@@ -153,20 +152,18 @@ def find(source: Compute) -> Convolution | None:
 
 def _window(source: Compute, data: Read, weights: Read, dimension: int) -> ConvolutionWindow | None:
     extents = {a.name: a.extent for a in (*source.axes, *source.reduce_axes)}
-    split = affine(data.indices[dimension], list(extents))
-    if split is None or len(split[0]) != 2 or set(split[0].values()) != {as_expr(1)}:
+    form = Simplifier().form(data.indices[dimension], extents)
+    if form is None or [k for _, k in form.terms] != [1, 1] or form.const < 0:
         return None
-    if not isinstance(split[1], Const) or split[1].value < 0:
-        return None
-    spatial = [a.name for a in source.axes if a.name in split[0]]
-    taps = [a.name for a in source.reduce_axes if a.name in split[0]]
+    spatial = [a.name for a in source.axes if form.coefficient(a.name)]
+    taps = [a.name for a in source.reduce_axes if form.coefficient(a.name)]
     elsewhere = {n for d, i in enumerate(data.indices) if d != dimension for n in free_vars(i)}
     if len(spatial) != 1 or {*spatial, *taps} & elsewhere or extents[taps[0]] != TAPS:
         return None
     if Var(spatial[0]) in weights.indices or Var(taps[0]) not in weights.indices:
         return None
     at = weights.indices.index(Var(taps[0]))
-    return ConvolutionWindow(spatial[0], taps[0], dimension, at, int(split[1].value))
+    return ConvolutionWindow(spatial[0], taps[0], dimension, at, form.const)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,11 @@ axes. The results agree for finite weights: no zero is multiplied with an infini
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import gcd, lcm
 
+from tilewright.expr.index.affine import Affine, AffineForms
 from tilewright.expr.index.extents import ceildiv
 from tilewright.expr.index.intervals import Interval
 from tilewright.expr.index.simplify import Simplifier
@@ -29,7 +30,6 @@ from tilewright.expr.nodes import (
     Reduce,
     Select,
     Var,
-    as_expr,
     children,
     conjuncts,
     const,
@@ -41,26 +41,18 @@ from tilewright.expr.nodes import (
 from tilewright.expr.reference import sizes
 from tilewright.expr.tensors import Compute
 
-LinearForm = tuple[dict[str, int], int]
-"""Coefficients of axes (none is zero), and a constant."""
-
 
 @dataclass(frozen=True, slots=True)
 class Congruence:
-    """`Σ coefficient * axis + offset ≡ 0 (mod modulus)`, without which a term is zero."""
+    """`form ≡ 0 (mod modulus)`, without which a term is zero."""
 
     condition: Expr
-    coefficients: Mapping[str, int]
-    offset: int
+    form: Affine
     modulus: int
-
-    def expr(self) -> Expr:
-        """The left side."""
-        return _expr((dict(self.coefficients), self.offset))
 
     def solvable_for(self, axes: tuple[Axis, ...]) -> Axis | None:
         """The axis that has the fewest solutions; None where each value of every axis solves it."""
-        shares = {a: gcd(self.coefficients.get(a.name, 0), self.modulus) for a in axes}
+        shares = {a: gcd(self.form.coefficient(a.name), self.modulus) for a in axes}
         best = min(axes, key=shares.__getitem__, default=None)
         return None if best is None or shares[best] == self.modulus else best
 
@@ -88,9 +80,9 @@ def congruences(compute: Compute) -> list[Congruence]:
     for condition in _needed(body.body):
         match condition:
             case Binary("eq", Binary("mod", u, Const(m)), Const(r)) if m > 1:
-                form = _linear(u - r, names)
+                form = Simplifier().form(u - r, names)
                 if form is not None:
-                    found.append(Congruence(condition, *form, int(m)))
+                    found.append(Congruence(condition, form, int(m)))
     return found
 
 
@@ -135,9 +127,10 @@ def periods(compute: Compute) -> dict[str, int]:
     spatial = {a.name for a in compute.axes}
     for c in congruences(compute):
         if c.solvable_for(compute.reduce_axes) is not None:
-            for name in spatial & c.coefficients.keys():
-                period = c.modulus // gcd(c.coefficients[name], c.modulus)
-                found[name] = lcm(found.get(name, 1), period)
+            for name, k in c.form.terms:
+                if name in spatial:
+                    period = c.modulus // gcd(k, c.modulus)
+                    found[name] = lcm(found.get(name, 1), period)
     return {name: period for name, period in found.items() if period > 1}
 
 
@@ -145,10 +138,10 @@ def nonzero_terms(compute: Compute) -> int:
     """Iterations of spatial and reduction axes in which every congruence holds."""
     found = congruences(compute)
     moduli = [c.modulus for c in found]
-    counts = {tuple(c.offset % c.modulus for c in found): 1}
+    counts = {tuple(c.form.const % c.modulus for c in found): 1}
     axes = (*compute.axes, *compute.reduce_axes)
     for axis, extent in zip(axes, sizes(axes), strict=True):
-        steps = [c.coefficients.get(axis.name, 0) for c in found]
+        steps = [c.form.coefficient(axis.name) for c in found]
         if not any(steps):
             counts = {residues: n * extent for residues, n in counts.items()}
             continue
@@ -171,10 +164,10 @@ def _solved(compute: Compute, c: Congruence, axis: Axis) -> Compute:
     body = compute.body
     assert isinstance(body, Reduce)
     (extent,) = sizes((axis,))
-    d = c.coefficients[axis.name]
+    d = c.form.coefficient(axis.name)
     g = gcd(d, c.modulus)
     step = c.modulus // g
-    rest = _expr(({n: k for n, k in c.coefficients.items() if n != axis.name}, c.offset))
+    rest = AffineForms().expr(c.form.without(axis.name))
     phase = (rest // g * (-pow(d // g, -1, step) % step)) % step
     solutions = Axis(f"{axis.name}.q", ceildiv(extent, step), reduce=True)
     value = solutions.var * step + phase
@@ -204,25 +197,5 @@ def _solved(compute: Compute, c: Congruence, axis: Axis) -> Compute:
 
 def _shift(e: Expr, c: Congruence, names: list[str]) -> int | None:
     """`e` minus the left side of a congruence, where that is a constant."""
-    form = _linear(e, names)
-    return None if form is None or form[0] != c.coefficients else form[1] - c.offset
-
-
-def _linear(e: Expr, names: list[str]) -> LinearForm | None:
-    """An index as coefficients of axes and a constant; None for any other expression."""
-    if e.dtype.name != "int64":
-        return None
-    found = Simplifier().affine(e, names)
-    if found is None or not isinstance(found[1], Const):
-        return None
-    coefficients = {n: k.value for n, k in found[0].items() if isinstance(k, Const)}
-    if len(coefficients) != len(found[0]):
-        return None
-    return {n: int(k) for n, k in coefficients.items()}, int(found[1].value)
-
-
-def _expr(form: LinearForm) -> Expr:
-    total = as_expr(form[1])
-    for name, k in form[0].items():
-        total = Var(name) * k + total
-    return total
+    form = Simplifier().form(e, names)
+    return None if form is None or form.terms != c.form.terms else form.const - c.form.const

@@ -1,9 +1,9 @@
-"""Linear forms of index expressions: `const + sum(coefficient * name)`.
+"""Affine forms of index expressions: `const + sum(coefficient * name)`.
 
-    y.0*28 + y.1*7 + ry - 1   ->   Linear(-1, (("ry", 1), ("y.0", 28), ("y.1", 7)))
+    y.0*28 + y.1*7 + ry - 1   ->   Affine(-1, (("ry", 1), ("y.0", 28), ("y.1", 7)))
 
-A name is a loop variable, or stands for an index expression that is not linear (a floor division,
-a modulo, a table read): `Linearizer.opaque` remembers its definition. Terms are sorted, so equal
+A name is a loop variable, or stands for an index expression that is no such sum (a floor division,
+a modulo, a table read): `AffineForms.opaque` remembers its definition. Terms are sorted, so equal
 forms are equal values and can be dictionary keys.
 """
 
@@ -14,49 +14,58 @@ from dataclasses import dataclass
 from math import gcd
 from typing import TypeAlias
 
-from tilewright.expr.dtypes import BOOL, INT64
-from tilewright.expr.index.intervals import Interval, may_wrap
+from tilewright.expr.dtypes import INT64
+from tilewright.expr.index.intervals import (
+    AT_LEAST_ZERO,
+    NATURAL,
+    UNBOUNDED,
+    Interval,
+    add,
+    intersection,
+    is_empty,
+    may_wrap,
+    multiples,
+    negate,
+)
 from tilewright.expr.nodes import (
+    COMPARISONS,
     Binary,
     Call,
     Const,
     Expr,
     PerNode,
-    Read,
     Var,
     as_expr,
-    children,
     free_vars,
-    holds_data,
 )
 
 Terms: TypeAlias = tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Linear:
+class Affine:
     """`const + sum(k * name for name, k in terms)`; terms are sorted, no coefficient is 0."""
 
     const: int
     terms: Terms = ()
 
-    def plus(self, other: Linear, factor: int = 1) -> Linear:
+    def plus(self, other: Affine, factor: int = 1) -> Affine:
         """`self + other * factor`."""
         const = self.const + other.const * factor
         if not other.terms or factor == 0:
-            return Linear(const if factor else self.const, self.terms)
+            return Affine(const if factor else self.const, self.terms)
         if not self.terms:
-            return Linear(const, tuple((n, k * factor) for n, k in other.terms))
+            return Affine(const, tuple((n, k * factor) for n, k in other.terms))
         total = dict(self.terms)
         for name, k in other.terms:
             total[name] = total.get(name, 0) + k * factor
-        return Linear(const, _sorted(total.items()))
+        return Affine(const, _sorted(total.items()))
 
-    def shifted(self, by: int) -> Linear:
+    def shifted(self, by: int) -> Affine:
         """`self + by`."""
-        return Linear(self.const + by, self.terms)
+        return Affine(self.const + by, self.terms)
 
-    def replaced(self, values: Mapping[str, Linear]) -> Linear:
+    def replaced(self, values: Mapping[str, Affine]) -> Affine:
         """The form with every name replaced by its value; all must be given."""
         const, total = self.const, dict[str, int]()
         for name, k in self.terms:
@@ -64,16 +73,16 @@ class Linear:
             const += value.const * k
             for n, c in value.terms:
                 total[n] = total.get(n, 0) + c * k
-        return Linear(const, _sorted(total.items()) if total else ())
+        return Affine(const, _sorted(total.items()) if total else ())
 
-    def times(self, factor: int) -> Linear:
+    def times(self, factor: int) -> Affine:
         """`self * factor`."""
         return ZERO.plus(self, factor)
 
-    def wrapped(self) -> Linear:
+    def wrapped(self) -> Affine:
         """The form with numbers that int64 holds, of the same value there."""
         terms = tuple((n, INT64.wrapped(k)) for n, k in self.terms)
-        return Linear(INT64.wrapped(self.const), tuple(t for t in terms if t[1]))
+        return Affine(INT64.wrapped(self.const), tuple(t for t in terms if t[1]))
 
     def coefficient(self, name: str) -> int:
         """The coefficient of `name` (0 where it does not occur)."""
@@ -82,15 +91,20 @@ class Linear:
                 return k
         return 0
 
-    def without(self, name: str) -> Linear:
+    def without(self, name: str) -> Affine:
         """The form with the term of `name` left out."""
-        return Linear(self.const, tuple(t for t in self.terms if t[0] != name))
+        return Affine(self.const, tuple(t for t in self.terms if t[0] != name))
 
-    def split(self, names: frozenset[str]) -> tuple[Linear, Linear]:
+    def split(self, names: frozenset[str]) -> tuple[Affine, Affine]:
         """(terms over `names` with const 0, the rest with the constant)."""
         inside = tuple(t for t in self.terms if t[0] in names)
         outside = tuple(t for t in self.terms if t[0] not in names)
-        return Linear(0, inside), Linear(self.const, outside)
+        return Affine(0, inside), Affine(self.const, outside)
+
+    def at_least_zero(self, op: str) -> Affine:
+        """What is `>= 0` where the form is `op` 0, by an order comparison."""
+        factor, shift = AT_LEAST_ZERO[op]
+        return self.times(factor).shifted(shift)
 
     def stride(self) -> int:
         """The greatest common divisor of the coefficients (0 for a constant)."""
@@ -101,101 +115,79 @@ class Linear:
         lo: int | None = self.const
         hi: int | None = self.const
         for name, k in self.terms:
-            reach = ranges.get(name, UNKNOWN)
+            reach = ranges.get(name, UNBOUNDED)
             low, high = (reach.lo, reach.hi) if k > 0 else (reach.hi, reach.lo)
             lo = None if lo is None or low is None else lo + k * low
             hi = None if hi is None or high is None else hi + k * high
         return Interval(lo, hi)
 
+    def narrow(self, ranges: dict[str, Interval], within: Interval = NATURAL) -> None:
+        """Narrow the names in `ranges` to what they are where the form lies `within`."""
+        for name, k in self.terms:
+            if name in ranges:
+                rest = self.without(name).bounds(ranges)
+                found = multiples(add(within, negate(rest)), k)
+                ranges[name] = intersection(ranges[name], found)
 
-ZERO = Linear(0)
-UNKNOWN = Interval(None, None)
+
+ZERO = Affine(0)
 
 
 def _sorted(items: Iterable[tuple[str, int]]) -> Terms:
     return tuple(sorted(t for t in items if t[1]))
 
 
-def wraps(e: Expr) -> bool:
-    """Whether an operation on int64 has to be done on data as the type has it: a sum that may wrap
-    around is divided or compared, or data divide.
-    """
-    match e:
-        case Binary("min" | "max", a, b):
-            return may_wrap(a) or may_wrap(b)
-        case Binary("floordiv" | "mod", a, b):
-            return may_wrap(a) or holds_data(b) or (holds_data(a) and not _is_positive(b))
-    return False
-
-
-def _is_positive(e: Expr) -> bool:
-    return isinstance(e, Const) and e.value > 0
-
-
-def _recurs(e: Expr) -> bool:
-    """Whether an operation stands in several places of a value, or makes an index of data. What
-    indices alone decide is no part of it.
-    """
-    seen: set[int] = set()
-    stack = [e]
-    while stack:
-        x = stack.pop()
-        if isinstance(x, Const | Var) or (x.dtype in (INT64, BOOL) and not holds_data(x)):
-            continue
-        if x.dtype == INT64 or (id(x) in seen and not isinstance(x, Read)):
-            return True
-        if id(x) not in seen:
-            seen.add(id(x))
-            stack.extend(children(x))
-    return False
-
-
-class Linearizer:
-    """Turns index expressions into linear forms, naming what is not linear.
+class AffineForms:
+    """Turns index expressions into affine forms, naming what is none.
 
     `opaque` maps each such name to its expression, `inside` to the loop variables within it.
 
-        of(e)           the linear form of an int64 expression
+        of(e)           the affine form of an int64 expression
         condition(e)    a comparison of integers as a form that is `>= 0` where it holds, None for
                         other conditions                               i < 7   ->   6 - i
-        free(e)         loop variables of an expression
-        recurs(e)       whether parts of a value may be asked for again and again
 
-    All are remembered for each node.
+    Both are remembered for each node.
     """
 
     def __init__(self) -> None:
         self.opaque: dict[str, Expr] = {}
         self.inside: dict[str, frozenset[str]] = {}
         self._names: dict[Expr, str] = {}
-        self.free = PerNode(lambda e, _: tuple(sorted(free_vars(e))))
-        self.recurs = PerNode(lambda e, _: _recurs(e))
         self.condition = PerNode(self._condition)
         self.of = PerNode(self._of)
 
-    def _condition(self, e: Expr, _: Callable[[Expr], Linear | None]) -> Linear | None:
-        if not isinstance(e, Binary) or e.a.dtype.name != "int64":
-            return None
-        a, b = e.a, e.b
-        if may_wrap(a) or may_wrap(b):
-            return None
-        match e.op:
-            case "lt":
-                return self.of(b).plus(self.of(a), -1).shifted(-1)
-            case "le":
-                return self.of(b).plus(self.of(a), -1)
-            case "gt":
-                return self.of(a).plus(self.of(b), -1).shifted(-1)
-            case "ge":
-                return self.of(a).plus(self.of(b), -1)
+    def difference(self, e: Expr) -> Affine | None:
+        """`a - b` of a comparison of integers that do not wrap; None for other conditions."""
+        match e:
+            case Binary(op, a, b) if op in COMPARISONS and a.dtype == INT64:
+                return None if may_wrap(a) or may_wrap(b) else self.of(a).plus(self.of(b), -1)
         return None
 
-    def _of(self, e: Expr, _: Callable[[Expr], Linear]) -> Linear:
+    def _condition(self, e: Expr, _: Callable[[Expr], Affine | None]) -> Affine | None:
+        match e:
+            case Binary(op, _, _) if op in AT_LEAST_ZERO:
+                difference = self.difference(e)
+                return None if difference is None else difference.at_least_zero(op)
+        return None
+
+    def narrowed(
+        self, ranges: Mapping[str, Interval], conds: Iterable[Expr]
+    ) -> dict[str, Interval]:
+        """`ranges` where the conditions hold, too. One that leaves nothing is left out."""
+        known = dict(ranges)
+        for cond in conds:
+            form, inside = self.condition(cond), dict(known)
+            if form is not None:
+                form.narrow(inside)
+            known = known if any(map(is_empty, inside.values())) else inside
+        return known
+
+    def _of(self, e: Expr, _: Callable[[Expr], Affine]) -> Affine:
         match e:
             case Const(value, _):
-                return Linear(int(value))
+                return Affine(int(value))
             case Var(name, _):
-                return Linear(0, ((name, 1),))
+                return Affine(0, ((name, 1),))
             case Binary("add", a, b):
                 return self.of(a).plus(self.of(b))
             case Binary("sub", a, b):
@@ -208,26 +200,27 @@ class Linearizer:
                     return right.times(left.const)
             case Call("neg", (x,)):
                 return self.of(x).times(-1)
-        return self._name(e)
+        return self.atom(e)
 
-    def _name(self, e: Expr) -> Linear:
+    def atom(self, e: Expr) -> Affine:
+        """The form of an expression that is not looked into."""
         name = self._names.get(e)
         if name is None:
             name = f"#{len(self._names)}"
             self._names[e] = name
             self.opaque[name] = e
             self.inside[name] = frozenset(free_vars(e))
-        return Linear(0, ((name, 1),))
+        return Affine(0, ((name, 1),))
 
-    def variables(self, form: Linear) -> frozenset[str]:
+    def variables(self, form: Affine) -> frozenset[str]:
         """Loop variables of a form, those within opaque names included."""
         found: set[str] = set()
         for name, _ in form.terms:
             found |= self.inside.get(name, frozenset((name,)))
         return frozenset(found)
 
-    def expr(self, form: Linear) -> Expr:
-        """The expression of a linear form."""
+    def expr(self, form: Affine) -> Expr:
+        """The expression of a affine form."""
         total: Expr | None = None
         for name, k in form.terms:
             leaf = self.opaque.get(name, Var(name))
