@@ -6,14 +6,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
+from emulated_dots import AMX
 from kernel_nests import P, S, U, V, gemm, nest, tile, under
 
 from tilewright.codegen.passes import cpu_passes
-from tilewright.expr.dtypes import FLOAT32
-from tilewright.expr.nodes import Const, Select, Tensor, Var, as_expr
+from tilewright.expr.dtypes import FLOAT32, INT32
+from tilewright.expr.nodes import Const, Select, Tensor, Var, as_expr, cast
 from tilewright.expr.tensors import placeholder
 from tilewright.nest.marks import marks
-from tilewright.nest.nodes import Alloc, For, If, Node, Store, seq
+from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Store, seq
 from tilewright.nest.print import nest_text
 from tilewright.target import CpuTarget
 
@@ -75,6 +76,15 @@ def accumulator() -> Node:
     return Alloc(acc, (as_expr(0),), body)
 
 
+def product_of_bytes() -> Node:
+    """Sums of 24 rows and 16 columns over 32 dots, which tile registers multiply."""
+    a, b = placeholder((24, 128), dtype="uint8", name="a"), placeholder((32, 16, 4), dtype="int8")
+    q, c = Var("q"), Tensor("c", (24, 16), INT32)
+    term = cast("int32", a[I, K * 4 + q]) * cast("int32", b[K, J, q])
+    loops = [("k", 32, S), ("i", 24, U), ("j", 16, V), ("q", 4, Kind.DOT)]
+    return nest(loops, Store(c, (I, J), term, "sum"))
+
+
 CASES: dict[str, Callable[[], Node]] = {
     "matmul": lambda: gemm(4, 20, 8, 2, 16).body,
     "packing": packing,
@@ -84,7 +94,10 @@ CASES: dict[str, Callable[[], Node]] = {
     "pragma": pragma,
     "long_vector": long_vector,
     "accumulator": accumulator,
+    "product_of_bytes": product_of_bytes,
 }
+MACHINES = {"product_of_bytes": AMX}
+"""Where another one than the usual machine has what a pass is for."""
 
 
 def changes(node: Node, target: CpuTarget) -> Iterator[tuple[str, Node]]:
@@ -97,7 +110,7 @@ def changes(node: Node, target: CpuTarget) -> Iterator[tuple[str, Node]]:
 
 @pytest.mark.parametrize("name", CASES)
 def test_passes(name: str, golden: Callable[[str, str], None], target: CpuTarget) -> None:
-    node = CASES[name]()
+    node, target = CASES[name](), MACHINES.get(name, target)
     text = nest_text(node)
     for label, after in changes(node, target):
         text += f"\n---- {label}\n\n{nest_text(after)}"
@@ -105,5 +118,9 @@ def test_passes(name: str, golden: Callable[[str, str], None], target: CpuTarget
 
 
 def test_every_pass_acts_on_some_nest(target: CpuTarget) -> None:
-    acting = {label for make in CASES.values() for label, _ in changes(make(), target)}
+    acting = {
+        label
+        for name, make in CASES.items()
+        for label, _ in changes(make(), MACHINES.get(name, target))
+    }
     assert acting == {label for label, _ in cpu_passes(target)}
