@@ -29,7 +29,7 @@ from tilewright.nest.marks import GREATEST_UNROLL_STEP
 from tilewright.nest.nodes import Kind
 from tilewright.target import CpuTarget, Target
 from tilewright.target.cpu import SHUFFLED_STRIDE
-from tilewright.target.dots import dot_cost, tiles_of
+from tilewright.target.dots import dot_of, tiles_of
 
 
 def _by_level(first: float, second: float) -> Floats:
@@ -142,10 +142,12 @@ def compute_time(a: Analysis, target: CpuTarget, kept: Bools) -> Floats:
             loads[b] *= steps
     is_update = a.accesses[0].kind == "update"
     arithmetic, slow = _cycles(a.statement.counts, is_update)
-    mads = a.statement.counts.get(("int", "mad"), 0)
     for dot in dots:
-        each = dot_cost(int(a.extents[dot].max()), target)
-        arithmetic -= mads * (INTEGER_MAD - each)
+        counts = a.statement.counts
+        alone = INTEGER_MAD * counts.get(("int", "mad"), 0) + counts.get(("float", "mad"), 0)
+        kinds = [access.tensor.dtype.name for access in a.accesses[1:]]
+        made = dot_of(target, *kinds) if len(kinds) == 2 else None
+        arithmetic += (a.extents[dot].max() if made is None else made.uops) - alone
     written = _written_out(a, tile, kept)
     room = target.vector_registers - loads[0]
     for b, different in _different_loads(a, lanes, written, room):

@@ -68,22 +68,16 @@ def dot_of(target: CpuTarget, left: str, right: str) -> Dot | None:
     )
 
 
-def dot_cost(length: int, target: CpuTarget) -> float:
-    """What a dot of so many terms takes on a target, in multiply-adds of floats."""
-    costs = [d.uops for d in DOTS if d.length == length and d.bits == target.vector_bits]
-    return min(costs, default=float(length))
-
-
 @dataclass(frozen=True, slots=True)
 class TileRegisters:
-    """Registers of up to `rows` rows, of `columns` numbers of 32 bits, and so many of them. A tile
-    of fewer rows or columns than `least` takes as long as that.
+    """Registers of up to `rows` rows, of `columns` numbers of 32 bits, and so many of them. With
+    fewer rows or steps of the depth than `least` dots in vectors are as fast.
     """
 
     rows: int
     columns: int
     count: int
-    least: int = 8
+    least: int = 4
 
     def fits(self, down: int, across: int) -> bool:
         """Whether the tiles of a sum stay in registers, with one row or column of factors."""
