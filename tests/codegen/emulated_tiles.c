@@ -17,6 +17,10 @@ void emulated_tileloadd64(int8_t t, const uint8_t *from, int64_t stride) {
     memset(tile[t], 0, sizeof tile[t]);
     for (int r = 0; r < set.height[t]; r++) memcpy(tile[t][r], from + r * stride, set.width[t]);
 }
+void emulated_tilezero(int8_t t) {
+    check(t);
+    memset(tile[t], 0, sizeof tile[t]);
+}
 void emulated_tilestored64(int8_t t, uint8_t *to, int64_t stride) {
     check(t);
     for (int r = 0; r < set.height[t]; r++) memcpy(to + r * stride, tile[t][r], set.width[t]);

@@ -158,7 +158,7 @@ def tiled(output: Tensor, rows: int, columns: int, steps: int) -> Program:
     [
         ((32, 32, 64), (32, 32, 16)),  # four tiles of sums
         ((16, 64, 256), (16, 64, 16)),  # a row of tiles
-        ((48, 16, 128), (48, 16, 32)),  # a column of tiles, two steps of the depth
+        ((48, 16, 256), (48, 16, 32)),  # a column of tiles, two steps of the depth, twice
         ((30, 16, 48), (30, 16, 12)),  # two tiles of 15 rows, a depth of 12
         ((40, 48, 64), (32, 32, 16)),  # whole tiles, and rests
         ((12, 9, 64), (12, 9, 16)),  # fewer columns than a tile has
@@ -178,7 +178,7 @@ def test_tiles(
 
 
 def test_a_product_too_small_for_tiles_is_made_of_dots() -> None:
-    ir = compile_program(tiled(matmul(4, 32, 64), 4, 32, 16), AMX).ir
+    ir = compile_program(tiled(matmul(3, 32, 64), 3, 32, 16), AMX).ir
     assert "tdpb" not in ir and "vpdpbusd" in ir
 
 

@@ -67,8 +67,9 @@ class Walker:
         match node:
             case Seq(body):
                 with self.promoted(node):
-                    for part in body:
-                        self.visit(part)
+                    for part, following in zip(body, (*body[1:], None), strict=True):
+                        if not self.tiles.begins(part, following):
+                            self.visit(part)
             case For() if (matrix := self.tiles.product(node)) is not None:
                 self.tiles.multiply(matrix, node, self.loop)
             case For():

@@ -18,7 +18,7 @@ from tilewright.codegen.llvm.values import Evaluator
 from tilewright.codegen.matrices import Matrix, matrix_of
 from tilewright.expr.dtypes import DTYPES
 from tilewright.expr.index.affine import Affine
-from tilewright.expr.nodes import Read
+from tilewright.expr.nodes import Const, Read
 from tilewright.nest.nodes import For, Kind, Node, Store, bodies, walk
 from tilewright.target import CpuTarget
 from tilewright.target.dots import has_tiles
@@ -37,6 +37,7 @@ class Tiles:
         self.active = has_tiles(target)
         self.usual = ""  # the configuration from the function's begin on
         self._loaded: Store | None = None
+        self._begun = False
         self._products: dict[int, tuple[Node, Matrix | None]] = {}
         self._sums: dict[int, tuple[Node, frozenset[str]]] = {}
 
@@ -76,21 +77,50 @@ class Tiles:
             hit = self._sums[id(node)] = node, found
         return hit[1]
 
+    def begins(self, node: Node, following: Node | None) -> bool:
+        """Whether a nest only makes the sums of the product that follows zero: then they begin in
+        tile registers.
+        """
+        matrix = self.product(following) if isinstance(following, For) else None
+        if matrix is None:
+            return False
+        for loop in (*matrix.rows, matrix.lanes):
+            if not isinstance(node, For) or (node.var, node.extent) != (loop.var, loop.extent):
+                return False
+            node = node.body
+        match node:
+            case Store(tensor, indices, Const(0), None) if tensor == matrix.store.tensor:
+                found = indices == matrix.store.indices
+                self._begun |= found
+                return found
+        return False
+
     # ---- instructions -----------------------------------------------------------------------
 
     def multiply(self, matrix: Matrix, node: For, loop: Callable[[For], None]) -> None:
         """Write a loop around a product, its sums in registers meanwhile, or the product itself."""
-        inside = node.kind is Kind.TILE and self._loaded is matrix.store
-        if inside:
-            self._step(matrix)
-            return
-        others = self._configure(matrix)
-        self._each_sum(matrix, "tileloadd64")
-        self._loaded = matrix.store
+        whole = self._loaded is not matrix.store
+        others = self._begin(matrix) if whole else False
         if node.kind is Kind.TILE:
             self._step(matrix)
         else:
             loop(node)
+        if whole:
+            self._end(matrix, others)
+
+    def _begin(self, matrix: Matrix) -> bool:
+        """Have the sums in registers; returns whether these were configured for them."""
+        others = self._configure(matrix)
+        if self._begun:
+            fn = self.m.declare("llvm.x86.tilezero", "void", ["i8"])
+            for number in range(matrix.down * matrix.across):
+                self.b.do(f"call void {fn}(i8 {number})")
+        else:
+            self._each_sum(matrix, "tileloadd64")
+        self._loaded, self._begun = matrix.store, False
+        return others
+
+    def _end(self, matrix: Matrix, others: bool) -> None:
         self._loaded = None
         self._each_sum(matrix, "tilestored64")
         if others:
