@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from onnx import numpy_helper
+from onnx import TensorProto, helper, numpy_helper
 
 import tilewright as tw
 from cli_models import cli, save_tokens
@@ -90,3 +90,26 @@ def test_a_quiet_run_prints_nothing(model: Path, tmp_path: Path) -> None:
     result = cli("run", model, "--quiet", "--output", tmp_path / "y.npz")
     assert (result.exit_code, result.output) == (0, "")
     assert (tmp_path / "y.npz").exists()
+
+
+@pytest.mark.cpu
+def test_rounded_factors_are_allowed_for(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    weights = numpy_helper.from_array(rng.standard_normal((64, 32)).astype(np.float32), "w")
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", ["x", "w"], ["y"])],
+        "product",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, (4, 64))],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, (4, 32))],
+        [weights],
+    )
+    file = tmp_path / "product.onnx"
+    opset = [helper.make_opsetid("", 17)]
+    onnx.save(helper.make_model(graph, opset_imports=opset, ir_version=8), file)
+    exact = json.loads(cli("run", file, "--check", "--json").stdout)
+    near = cli("run", file, "--check", "--json", "--math", "bfloat16")
+    assert near.exit_code == 0, near.output
+    worst = [run["check"]["outputs"][0]["worst"] for run in (exact, json.loads(near.stdout))]
+    assert worst[0] < 1e-4 < worst[1]
+    refused = cli("run", file, "--math", "half")
+    assert refused.exit_code == 1 and "'bfloat16', not 'half'" in refused.output
