@@ -107,11 +107,7 @@ def run(
     loaded = load_model(model, shape, constant, chains, math)
     networks, call = compiled(loaded, db, chosen, progress=not quiet)
     fitting = _fitting(networks, each_shape(loaded), inputs or (), seed)
-    if save is not None and len(fitting) > 1:
-        raise InputError(
-            f"--output holds the outputs of one run, not of {len(fitting)}: give one --shape, or "
-            "the inputs of one"
-        )
+    _refuse_several(save, len(fitting))
     told: list[dict[str, Any]] = []
     agrees = True
     for one in fitting:
@@ -126,9 +122,7 @@ def run(
         told[-1]["outputs"] = [facts(n, a) for n, a in zip(names, outputs, strict=True)]
         if check:
             compared = one.compared(model, constant)
-            narrow = rtol is None and math == "bfloat16"
-            allowed = GivenTolerance(NARROW_RTOL if narrow else rtol, atol)
-            result = verdict(compared, names, outputs, allowed, db, target)
+            result = verdict(compared, names, outputs, _allowed(rtol, atol, math), db, target)
             agrees, told[-1]["check"] = agrees and result.agrees, result.facts()
             for line in result.lines(bool(one.random)):
                 console.print(line, soft_wrap=True)
@@ -138,6 +132,20 @@ def run(
         print_json(told[0] if len(told) == 1 else {"model": str(model), "networks": told})
     if not agrees:
         raise typer.Exit(FAILED)
+
+
+def _refuse_several(save: Path | None, runs: int) -> None:
+    if save is not None and runs > 1:
+        raise InputError(
+            f"--output holds the outputs of one run, not of {runs}: give one --shape, or the "
+            "inputs of one"
+        )
+
+
+def _allowed(rtol: float | None, atol: float, math: str) -> GivenTolerance:
+    """Factors of bfloat16 are values of 16 bits."""
+    narrow = rtol is None and math == "bfloat16"
+    return GivenTolerance(NARROW_RTOL if narrow else rtol, atol)
 
 
 @dataclass(frozen=True)

@@ -152,7 +152,7 @@ def tune(
     if minutes is not None:  # what a user waits for counts, the loading of modules and models too
         minutes = max(0.0, minutes - (time.monotonic() - begun) / 60)
     goal = parse_objective(objective, sum(len(each_shape(m)) for m in loaded))
-    interrupt: KeyboardInterrupt | None = None
+    interrupt = None
     with progress.display(console) as show:
         try:
             tw.tune(
@@ -171,14 +171,13 @@ def tune(
             )
         except KeyboardInterrupt as caught:
             interrupt = caught
-    if interrupt is not None:
-        with suppress(OSError):  # the terminal may be what has gone
+    with suppress(*() if interrupt is None else (OSError,)):  # the terminal may be what has gone
+        if interrupt is not None:
             console.print("Stopped.", style="bold")
-            if show.last is not None:
-                report(console, show.last, db)
+        if show.last is not None:
+            report(console, show.last, db)
+    if interrupt is not None:
         raise typer.Exit(exit_status(interrupt))
-    if show.last is not None:
-        report(console, show.last, db)
 
 
 def report(console: Console, snapshot: Snapshot, db: str) -> None:

@@ -106,48 +106,9 @@ def compute_time(a: Analysis, target: CpuTarget, kept: Bools) -> Floats:
     widest = max((x.tensor.dtype.compute.bits for x in a.accesses[1:]), default=0)
     own = a.accesses[0].tensor.dtype.compute.bits
     lanes = float(target.vector_bits // max(own, min(widest, FLOAT32.bits)))
-    tile = np.ones(a.n)  # vector operations of one tile
-    tiles = a.total.copy()  # tiles executed
-    loads = np.ones((a.B, a.n))
-    split = np.ones((a.B, a.n))  # cache lines that one vector of an access touches
-    lane_cost = np.zeros(a.n)
-    dots = a.of_kind(Kind.DOT)
-    for i, loop in enumerate(a.loops):
-        if loop.kind not in WRITTEN:
-            continue
-        extent = a.extents[i]
-        tiles /= extent
-        if loop.kind is Kind.DOT:  # one operation, and one load of each factor
-            continue
-        steps = np.ceil(extent / lanes) if loop.kind is Kind.VECTOR else extent
-        tile *= steps
-        for b in range(a.B):
-            if i not in a.accesses[b].loops:
-                continue
-            if loop.kind is Kind.VECTOR:
-                stride = a.stride(b, i)
-                for dot in dots:
-                    if dot in a.accesses[b].loops:  # its terms are lanes of the same load
-                        stride = np.where(stride == a.extents[dot], 1.0, stride)
-                strided = (stride > 1) & a.live[i]
-                if strided.any():
-                    shuffled = strided & (stride <= SHUFFLED_STRIDE) & (b > 0)
-                    whole = extent.astype(np.int64) & (extent.astype(np.int64) - 1) == 0
-                    each = np.where(whole & _is_turned(a, b), TURNED_CYCLES, GATHER_CYCLES) * extent
-                    each = np.where(shuffled, (stride - 1) * SHUFFLE_CYCLES * steps, each)
-                    lane_cost += np.where(strided, each * loads[b], 0.0)
-                    loads[b] *= np.where(shuffled, stride, 1)
-                contiguous = (stride == 1) & a.live[i]
-                split[b] = np.where(contiguous, _lines_of_vector(a, b, lanes), 1.0)
-            loads[b] *= steps
+    tile, tiles, loads, split, lane_cost = _register_tile(a, lanes)
     is_update = a.accesses[0].kind == "update"
-    arithmetic, slow = _cycles(a.statement.counts, is_update)
-    for dot in dots:
-        counts = a.statement.counts
-        alone = INTEGER_MAD * counts.get(("int", "mad"), 0) + counts.get(("float", "mad"), 0)
-        kinds = [access.tensor.dtype.name for access in a.accesses[1:]]
-        made = dot_of(target, *kinds) if len(kinds) == 2 else None
-        arithmetic += (a.extents[dot].max() if made is None else made.uops) - alone
+    arithmetic, slow = _cycles(a, target, is_update)
     written = _written_out(a, tile, kept)
     room = target.vector_registers - loads[0]
     for b, different in _different_loads(a, lanes, written, room):
@@ -157,6 +118,7 @@ def compute_time(a: Analysis, target: CpuTarget, kept: Bools) -> Floats:
     moves = loads[0] * (1.0 / STORES_PER_CYCLE + (1.0 / LOADS_PER_CYCLE if is_update else 0.0))
     busy = np.maximum(tile * arithmetic / FMA_PER_CYCLE, reads / LOADS_PER_CYCLE)
     if is_update:
+        dots = a.of_kind(Kind.DOT)
         steps = np.where(kept, a.extents, 1.0)
         steps[dots] = 1.0
         steps = steps.prod(0)
@@ -170,6 +132,52 @@ def compute_time(a: Analysis, target: CpuTarget, kept: Bools) -> Floats:
         busy = np.maximum(busy, moves)
     cycles: Floats = tiles * (busy + tile * slow + lane_cost + LOOP_CYCLES)
     return cycles * (1.0 / target.speeds.clock_hz)
+
+
+def _register_tile(a: Analysis, lanes: float) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    """Vector operations of a tile and how many tiles there are, `[n]`; vectors that each access of
+    a tile loads and cache lines that one touches, `[B, n]`; extra cycles of lanes, `[n]`.
+    """
+    tile = np.ones(a.n)
+    tiles = a.total.copy()
+    loads = np.ones((a.B, a.n))
+    split = np.ones((a.B, a.n))
+    lane_cost = np.zeros(a.n)
+    for i, loop in enumerate(a.loops):
+        if loop.kind not in WRITTEN:
+            continue
+        extent = a.extents[i]
+        tiles /= extent
+        if loop.kind is Kind.DOT:  # one operation, and one load of each factor
+            continue
+        steps = np.ceil(extent / lanes) if loop.kind is Kind.VECTOR else extent
+        tile *= steps
+        for b in range(a.B):
+            if i not in a.accesses[b].loops:
+                continue
+            if loop.kind is Kind.VECTOR:
+                stride = _lane_stride(a, b, i)
+                strided = (stride > 1) & a.live[i]
+                if strided.any():
+                    shuffled = strided & (stride <= SHUFFLED_STRIDE) & (b > 0)
+                    whole = extent.astype(np.int64) & (extent.astype(np.int64) - 1) == 0
+                    each = np.where(whole & _is_turned(a, b), TURNED_CYCLES, GATHER_CYCLES) * extent
+                    each = np.where(shuffled, (stride - 1) * SHUFFLE_CYCLES * steps, each)
+                    lane_cost += np.where(strided, each * loads[b], 0.0)
+                    loads[b] *= np.where(shuffled, stride, 1)
+                contiguous = (stride == 1) & a.live[i]
+                split[b] = np.where(contiguous, _lines_of_vector(a, b, lanes), 1.0)
+            loads[b] *= steps
+    return tile, tiles, loads, split, lane_cost
+
+
+def _lane_stride(a: Analysis, b: int, i: int) -> Number:
+    """Elements of access b between two lanes; the terms of a dot are in the same load."""
+    stride: Number = a.stride(b, i)
+    for dot in a.of_kind(Kind.DOT):
+        if dot in a.accesses[b].loops:
+            stride = np.where(stride == a.extents[dot], 1.0, stride)
+    return stride
 
 
 def _on_tiles(a: Analysis, target: CpuTarget) -> Floats:
@@ -275,16 +283,22 @@ def _lines_of_vector(a: Analysis, b: int, lanes: float) -> Floats:
     return np.where(shifted, 1.0 + min(1.0, lanes * a.bytes[b] / a.line), 1.0)
 
 
-def _cycles(counts: dict[tuple[str, str], int], reduces: bool) -> tuple[float, float]:
+def _cycles(a: Analysis, target: CpuTarget, reduces: bool) -> tuple[float, float]:
     """Pipelined operations, and extra cycles of slow ones, of one (vector) iteration.
 
     The conditions of a reduction are those of its padding: they hold or fail outside of its loops.
     """
+    counts = a.statement.counts
     free = ("int", "bool", "select") if reduces else ("int",)
-    quick = INTEGER_MAD * counts.get(("int", "mad"), 0)
-    quick += sum(
+    mads = INTEGER_MAD * counts.get(("int", "mad"), 0)
+    quick = mads + sum(
         n for (kind, op), n in counts.items() if kind not in free and op not in ("math", "divmod")
     )
+    for dot in a.of_kind(Kind.DOT):
+        kinds = [access.tensor.dtype.name for access in a.accesses[1:]]
+        made = dot_of(target, *kinds) if len(kinds) == 2 else None
+        quick -= mads + counts.get(("float", "mad"), 0)
+        quick += float(a.extents[dot].max()) if made is None else made.uops
     slow = MATH_CYCLES * counts.get(("float", "math"), 0)
     slow += DIVIDE_CYCLES * counts.get(("float", "divmod"), 0)
     return float(max(quick, 0)), slow
