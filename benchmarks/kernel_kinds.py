@@ -33,8 +33,9 @@ from benchmarks.models.table import CASES, PUBLISHED, NetworkCase
 from benchmarks.turns import chosen
 from tilewright.contract.artifact import numpy_dtype
 from tilewright.expr.dag import ComputeDAG
-from tilewright.expr.nodes import Expr, Read, Select, reads
+from tilewright.expr.nodes import Expr, Read, Select
 from tilewright.expr.tensors import Compute
+from tilewright.expr.traversal import reads
 from tilewright.front.machine import host_target
 from tilewright.graph.partition import KernelTask
 from tilewright.runtime.function import CompiledFunction

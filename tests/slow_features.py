@@ -25,10 +25,8 @@ from tilewright.expr.nodes import (
     Select,
     Tensor,
     Var,
-    children,
-    free_vars,
-    walk,
 )
+from tilewright.expr.traversal import children, free_vars, walk
 from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Program, Seq, Store
 from tilewright.schedule.state import State
 

@@ -15,7 +15,8 @@ from tilewright.cost.extractor import BLOCK, FeatureExtractor
 from tilewright.cost.usage import usage_of
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
-from tilewright.expr.nodes import Extent, Tensor, free_vars
+from tilewright.expr.nodes import Extent, Tensor
+from tilewright.expr.traversal import free_vars
 from tilewright.nest.gpu.workers import kernels, thread_counts
 from tilewright.nest.nodes import THREADS, Alloc, Kind, Node, Program, Scope, walk
 from tilewright.schedule.state import State

@@ -25,9 +25,9 @@ from tilewright.expr.nodes import (
     as_expr,
     const,
     select,
-    walk,
 )
 from tilewright.expr.tensors import placeholder
+from tilewright.expr.traversal import walk
 
 quick = settings(max_examples=400, deadline=None, derandomize=True)
 KINDS = [DTYPES[n] for n in ("float32", "float64", "int8", "uint8", "int32", "bool")]

@@ -18,33 +18,25 @@ from tilewright.expr.evaluate import evaluate
 from tilewright.expr.index.intervals import interval, may_wrap
 from tilewright.expr.index.polynomials import sort_key
 from tilewright.expr.index.simplify import simplify
-from tilewright.expr.nodes import (
-    Binary,
-    Expr,
-    Read,
-    Tensor,
-    Var,
-    binary,
-    call,
-    cast,
-    conjuncts,
-    free_vars,
-    holds_data,
-    reads,
-    relinked,
-    select,
-    shared,
-    substitute,
-    transform,
-    walk,
-    with_reads,
-)
+from tilewright.expr.nodes import Binary, Expr, Read, Tensor, Var, binary, call, cast, select
 from tilewright.expr.operators.movement import clamped_index
 from tilewright.expr.rewrites.zero_terms import congruences, zero_factors
 from tilewright.expr.serialize import dag_from_json, dag_to_json, structure_hash, workload_hash
 from tilewright.expr.structure import structure
 from tilewright.expr.tensors import Compute, compute, placeholder, reduce_axis
 from tilewright.expr.tensors import sum as sum_over
+from tilewright.expr.traversal import (
+    conjuncts,
+    free_vars,
+    holds_data,
+    reads,
+    relinked,
+    shared,
+    substitute,
+    transform,
+    walk,
+    with_reads,
+)
 from tilewright.nest.operations import operations
 
 LEVELS = 24

@@ -35,7 +35,8 @@ from tilewright.expr.index.intervals import (
     interval,
 )
 from tilewright.expr.index.simplify import Simplifier, affine, simplify
-from tilewright.expr.nodes import Expr, Var, as_expr, binary, call, conjuncts, free_vars
+from tilewright.expr.nodes import Expr, Var, as_expr, binary, call
+from tilewright.expr.traversal import conjuncts, free_vars
 from tilewright.schedule.windows import Surroundings, window
 
 Env = dict[str, Interval]

@@ -9,8 +9,9 @@ import pytest
 from operator_cases import channels_first, channels_last, like, normal, onnx_node, run
 
 from tilewright.expr import operators as op
-from tilewright.expr.nodes import Binary, walk
+from tilewright.expr.nodes import Binary
 from tilewright.expr.tensors import Compute, placeholder
+from tilewright.expr.traversal import walk
 from tilewright.ground.errors import ExprError
 
 equal = np.testing.assert_array_equal

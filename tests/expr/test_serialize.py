@@ -12,7 +12,7 @@ from index_strategies import indices
 from test_evaluate import matmul, normal, padded_conv2d, softmax
 
 from tilewright.expr.dag import ComputeDAG
-from tilewright.expr.nodes import Expr, Tensor, Var, cast, select, substitute
+from tilewright.expr.nodes import Expr, Tensor, Var, cast, select
 from tilewright.expr.serialize import (
     dag_from_json,
     dag_to_json,
@@ -22,6 +22,7 @@ from tilewright.expr.serialize import (
 )
 from tilewright.expr.tensors import compute, placeholder, reduce_axis, table
 from tilewright.expr.tensors import sum as sum_over
+from tilewright.expr.traversal import substitute
 from tilewright.ground.errors import ExprError
 
 

@@ -21,9 +21,9 @@ from tilewright.expr.nodes import (
     cast,
     const,
     select,
-    walk,
 )
 from tilewright.expr.tensors import placeholder
+from tilewright.expr.traversal import walk
 
 i, j, k, x, y, T, U = (Var(n) for n in "ijkxyTU")
 ENV = {

@@ -6,8 +6,9 @@ import pytest
 
 from tilewright.expr import tensors
 from tilewright.expr.dag import ComputeDAG
-from tilewright.expr.nodes import Expr, Tensor, Var, children, select
+from tilewright.expr.nodes import Expr, Tensor, Var, select
 from tilewright.expr.tensors import compute, placeholder
+from tilewright.expr.traversal import children
 from tilewright.expr.written import (
     DEEPEST_EXPRESSION,
     GREATEST_EXPRESSION,

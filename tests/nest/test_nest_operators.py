@@ -13,19 +13,9 @@ import pytest
 
 from tilewright.expr import operators as op
 from tilewright.expr.dag import ComputeDAG
-from tilewright.expr.nodes import (
-    Axis,
-    Expr,
-    Read,
-    Reduce,
-    Tensor,
-    Var,
-    as_expr,
-    const,
-    substitute,
-    transform,
-)
+from tilewright.expr.nodes import Axis, Expr, Read, Reduce, Tensor, Var, as_expr, const
 from tilewright.expr.tensors import Compute, placeholder
+from tilewright.expr.traversal import substitute, transform
 from tilewright.ground.errors import VerifyError
 from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Program, Seq, Store, seq
 from tilewright.nest.print import program_text

@@ -10,7 +10,8 @@ import pytest
 from cute import layouts as evaluated
 
 from tilewright.expr.index.simplify import simplify
-from tilewright.expr.nodes import Const, Expr, Tensor, Var, const, substitute
+from tilewright.expr.nodes import Const, Expr, Tensor, Var, const
+from tilewright.expr.traversal import substitute
 from tilewright.ground.errors import ScheduleError
 from tilewright.nest.gpu.task_map import TaskMap, custom, repeat, spatial
 from tilewright.nest.instructions import LEFT, RIGHT, SUMS

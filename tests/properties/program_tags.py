@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tilewright.expr.access import accesses
-from tilewright.expr.nodes import Binary, reads
-from tilewright.expr.nodes import walk as walk_expr
+from tilewright.expr.nodes import Binary
+from tilewright.expr.traversal import reads
+from tilewright.expr.traversal import walk as walk_expr
 from tilewright.nest.nodes import Alloc, If, Program, Store, walk
 from tilewright.schedule.state import State
 from tilewright.schedule.steps import CacheRead, ComputeInline, LayoutRewrite, RFactor

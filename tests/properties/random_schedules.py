@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from tilewright.expr.dag import ComputeDAG
-from tilewright.expr.nodes import Select, reads
+from tilewright.expr.nodes import Select
 from tilewright.expr.rewrites.winograd import find
 from tilewright.expr.rewrites.zero_terms import is_solvable
+from tilewright.expr.traversal import reads
 from tilewright.ground.errors import ScheduleError
 from tilewright.schedule import steps
 from tilewright.schedule.state import SplitRelation, Stage, State

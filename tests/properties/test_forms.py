@@ -16,10 +16,11 @@ from tilewright.cost.candidates import Population
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.dtypes import DTYPES
-from tilewright.expr.nodes import Tensor, as_expr, const, reads, select
+from tilewright.expr.nodes import Tensor, as_expr, const, select
 from tilewright.expr.tensors import Compute, compute, placeholder, reduce_axis
 from tilewright.expr.tensors import max as max_over
 from tilewright.expr.tensors import sum as sum_over
+from tilewright.expr.traversal import reads
 from tilewright.ground.errors import ScheduleError
 from tilewright.schedule.form_step import taken
 from tilewright.schedule.forms import FORMS

@@ -11,10 +11,11 @@ import pytest
 
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.evaluate import evaluate
-from tilewright.expr.nodes import Tensor, call, reads, select, substitute
+from tilewright.expr.nodes import Tensor, call, select
 from tilewright.expr.tensors import compute, placeholder, reduce_axis
 from tilewright.expr.tensors import max as max_over
 from tilewright.expr.tensors import sum as sum_over
+from tilewright.expr.traversal import reads, substitute
 from tilewright.schedule.bounds import Bounds, infer_bounds, loop_var, outside
 from tilewright.schedule.state import State
 from tilewright.schedule.steps import ComputeAt, Reorder, Split, Step

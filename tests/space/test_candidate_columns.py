@@ -8,7 +8,8 @@ import pytest
 from tilewright.cost.candidates import Population
 from tilewright.expr.evaluate import ColumnProgram
 from tilewright.expr.index.extents import plain
-from tilewright.expr.nodes import Extent, free_vars
+from tilewright.expr.nodes import Extent
+from tilewright.expr.traversal import free_vars
 from tilewright.ground.errors import ScheduleError
 from tilewright.nest.nodes import Kind
 from tilewright.schedule.bounds import Bounds, infer_bounds, loop_var, outside

@@ -21,9 +21,10 @@ from tilewright.build.compile import build_nest
 from tilewright.contract.artifact import Artifact
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
-from tilewright.expr.nodes import Expr, Read, Select, Var, substitute
+from tilewright.expr.nodes import Expr, Read, Select, Var
 from tilewright.expr.reference import static_shape
 from tilewright.expr.tensors import placeholder
+from tilewright.expr.traversal import substitute
 from tilewright.ground.errors import RunError, VerifyError, WrongAnswer
 from tilewright.nest.instructions import COMMIT, COPY, WAIT
 from tilewright.nest.nodes import (

@@ -22,9 +22,10 @@ from tilewright.contract.gene import Gene
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.dtypes import DTYPES, FLOAT32
-from tilewright.expr.nodes import Binary, Const, Expr, Read, Tensor, Var, cast, substitute
+from tilewright.expr.nodes import Binary, Const, Expr, Read, Tensor, Var, cast
 from tilewright.expr.reference import static_shape
 from tilewright.expr.tensors import View, placeholder
+from tilewright.expr.traversal import substitute
 from tilewright.ground.errors import RunError, VerifyError, WrongAnswer
 from tilewright.nest.instructions import (
     ARRIVE,

@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tilewright.expr.nodes import Cast, Const, Expr, Read, Var, children, free_vars
+from tilewright.expr.nodes import Cast, Const, Expr, Read, Var
+from tilewright.expr.traversal import children, free_vars
 from tilewright.nest.nodes import For, Store
 from tilewright.nest.nodes import walk as walk_nodes
 

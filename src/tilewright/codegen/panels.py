@@ -11,7 +11,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from tilewright.expr.index.simplify import simplify
-from tilewright.expr.nodes import Const, Expr, Read, Tensor, as_expr, reads
+from tilewright.expr.nodes import Const, Expr, Read, Tensor, as_expr
+from tilewright.expr.traversal import reads
 from tilewright.nest.nodes import Alloc, Node, Store, bodies
 
 

@@ -8,7 +8,8 @@ from typing import TypeAlias
 
 from tilewright.expr.dtypes import BOOL
 from tilewright.expr.index.intervals import Interval
-from tilewright.expr.nodes import Binary, Const, Expr, Read, Tensor, substitute, walk, with_reads
+from tilewright.expr.nodes import Binary, Const, Expr, Read, Tensor
+from tilewright.expr.traversal import substitute, walk, with_reads
 from tilewright.ground.errors import BuildError
 from tilewright.nest.nodes import (
     EMPTY,

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from tilewright.expr.nodes import Expr, Read, Select, children, free_vars
+from tilewright.expr.nodes import Expr, Read, Select
+from tilewright.expr.traversal import children, free_vars
 from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Store, bodies
 
 

@@ -19,17 +19,8 @@ from tilewright.cost.statements import owners
 from tilewright.expr.dtypes import DType
 from tilewright.expr.index.extents import add, ceildiv, maximum, mul
 from tilewright.expr.index.simplify import affine
-from tilewright.expr.nodes import (
-    Const,
-    Expr,
-    Extent,
-    Tensor,
-    as_expr,
-    binary,
-    free_vars,
-    reads,
-    select,
-)
+from tilewright.expr.nodes import Const, Expr, Extent, Tensor, as_expr, binary, select
+from tilewright.expr.traversal import free_vars, reads
 from tilewright.nest.gpu.workers import kernels
 from tilewright.nest.nodes import THREADS, Alloc, For, Kind, Node, Program, Scope, Store, walk
 from tilewright.target import CpuTarget, GpuTarget, Target

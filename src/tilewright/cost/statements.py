@@ -30,16 +30,8 @@ from tilewright.cost.widths import Content, Widths
 from tilewright.cost.written_out import written_out
 from tilewright.expr.index.extents import mul, plain, sub
 from tilewright.expr.index.simplify import Simplifier
-from tilewright.expr.nodes import (
-    Expr,
-    Extent,
-    Read,
-    Tensor,
-    as_expr,
-    free_vars,
-    reads,
-    select,
-)
+from tilewright.expr.nodes import Expr, Extent, Read, Tensor, as_expr, select
+from tilewright.expr.traversal import free_vars, reads
 from tilewright.nest.gpu.workers import kernels
 from tilewright.nest.marks import MARKS
 from tilewright.nest.nodes import (

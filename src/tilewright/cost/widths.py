@@ -12,7 +12,8 @@ from collections.abc import Callable, Collection, Mapping
 from functools import reduce
 
 from tilewright.expr.index.extents import add, floordiv, maximum, minimum, mul, sub
-from tilewright.expr.nodes import Binary, Const, Expr, Extent, PerNode, Read, Select, Var, children
+from tilewright.expr.nodes import Binary, Const, Expr, Extent, Read, Select, Var
+from tilewright.expr.traversal import PerNode, children
 
 ONE: Extent = 1
 

@@ -11,16 +11,8 @@ from dataclasses import replace
 from functools import reduce
 
 from tilewright.expr.index.extents import ceildiv, mul, plain
-from tilewright.expr.nodes import (
-    Binary,
-    Const,
-    Expr,
-    Extent,
-    Read,
-    Var,
-    cast,
-    reads,
-)
+from tilewright.expr.nodes import Binary, Const, Expr, Extent, Read, Var, cast
+from tilewright.expr.traversal import reads
 from tilewright.nest.gpu.swizzle import PIECE_BYTES
 from tilewright.nest.instructions import Box, rule_of
 from tilewright.nest.nodes import (

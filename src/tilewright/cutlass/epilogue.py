@@ -22,8 +22,9 @@ from tilewright.expr.contraction.factors import AffineRead, NoMatch, read_of
 from tilewright.expr.contraction.follows import Follows, Reduction
 from tilewright.expr.contraction.groups import Contraction
 from tilewright.expr.dtypes import DTYPES
-from tilewright.expr.nodes import Expr, Read, Tensor, Var, children, reads
+from tilewright.expr.nodes import Expr, Read, Tensor, Var
 from tilewright.expr.tensors import is_constant
+from tilewright.expr.traversal import children, reads
 
 ELEMENTS: Mapping[str, str] = {
     "float16": "cutlass::half_t", "bfloat16": "cutlass::bfloat16_t", "float32": "float"

@@ -34,9 +34,10 @@ from tilewright.expr.contraction.follows import Follows, of_elements, what_follo
 from tilewright.expr.contraction.groups import Contraction, contraction_of, sums
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.evaluate import evaluate
-from tilewright.expr.nodes import Axis, Const, Expr, Read, Var, reads, transform
+from tilewright.expr.nodes import Axis, Const, Expr, Read, Var
 from tilewright.expr.reference import compute_of
 from tilewright.expr.tensors import is_constant
+from tilewright.expr.traversal import reads, transform
 
 LEAST_OTHERS = 32  # registers of a thread beside both accumulators and operands
 MIDDLE_PADDING = 8  # elements that a row of the middle value in shared memory is longer

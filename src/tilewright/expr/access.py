@@ -28,13 +28,10 @@ from tilewright.expr.nodes import (
     Select,
     Tensor,
     Var,
-    children,
-    free_vars,
-    reads,
-    walk,
 )
 from tilewright.expr.reference import compute_of, extents_of, sizes
 from tilewright.expr.tensors import Compute, Table
+from tilewright.expr.traversal import children, free_vars, reads, walk
 
 EXPENSIVE = frozenset({"exp", "log", "sqrt", "tanh", "erf", "sigmoid", "sin", "cos", "pow"})
 """Intrinsics that take tens of instructions: worth storing rather than computing twice."""

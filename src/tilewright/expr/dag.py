@@ -17,22 +17,7 @@ import numpy as np
 
 from tilewright.expr.dtypes import BOOL, INT64, DType
 from tilewright.expr.evaluate import Array
-from tilewright.expr.nodes import (
-    ARITHMETIC,
-    Binary,
-    Call,
-    Expr,
-    PerNode,
-    Read,
-    Reduce,
-    Select,
-    Tensor,
-    cast,
-    children,
-    reads,
-    substitute,
-    with_reads,
-)
+from tilewright.expr.nodes import ARITHMETIC, Binary, Call, Expr, Read, Reduce, Select, Tensor, cast
 from tilewright.expr.reference import (
     PointEvaluator,
     compute_of,
@@ -42,6 +27,7 @@ from tilewright.expr.reference import (
 )
 from tilewright.expr.rewrites.zero_terms import nonzero_terms
 from tilewright.expr.tensors import Compute, Placeholder, Table
+from tilewright.expr.traversal import PerNode, children, reads, substitute, with_reads
 from tilewright.ground.errors import ExprError, InputError
 
 

@@ -27,13 +27,13 @@ from tilewright.expr.nodes import (
     Const,
     Expr,
     Extent,
-    PerNode,
     Read,
     Reduce,
     Select,
     Tensor,
     Var,
 )
+from tilewright.expr.traversal import PerNode
 from tilewright.ground.errors import ExprError
 
 Array: TypeAlias = np.ndarray[Any, Any]

@@ -36,18 +36,15 @@ from tilewright.expr.nodes import (
     Const,
     Expr,
     Extent,
-    PerNode,
     Read,
     Reduce,
     Select,
     Tensor,
     Var,
-    children,
-    shared,
-    walk,
 )
 from tilewright.expr.reference import compute_of, sizes
 from tilewright.expr.tensors import Compute, Placeholder, Table
+from tilewright.expr.traversal import PerNode, children, shared, walk
 from tilewright.ground.errors import ExprError
 
 VERSION = 1

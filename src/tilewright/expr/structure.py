@@ -17,23 +17,9 @@ from typing import Any, TypeAlias
 from tilewright.expr.dtypes import INT64
 from tilewright.expr.index.affine import AffineForms
 from tilewright.expr.index.polynomials import LONGEST_KEY, short
-from tilewright.expr.nodes import (
-    Binary,
-    Call,
-    Cast,
-    Const,
-    Expr,
-    PerNode,
-    Read,
-    Reduce,
-    Select,
-    Tensor,
-    children,
-    free_vars,
-    reads,
-    transform,
-)
+from tilewright.expr.nodes import Binary, Call, Cast, Const, Expr, Read, Reduce, Select, Tensor
 from tilewright.expr.tensors import Compute
+from tilewright.expr.traversal import PerNode, children, free_vars, reads, transform
 
 Structure: TypeAlias = tuple[Any, ...]
 """Nested tuples of texts and numbers: hashable, compared by value."""

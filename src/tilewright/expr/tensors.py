@@ -19,19 +19,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tilewright.expr.dtypes import DType, dtype
-from tilewright.expr.nodes import (
-    REDUCTIONS,
-    Axis,
-    Call,
-    Expr,
-    Reduce,
-    Tensor,
-    as_expr,
-    cast,
-    reads,
-    shared,
-    walk,
-)
+from tilewright.expr.nodes import REDUCTIONS, Axis, Call, Expr, Reduce, Tensor, as_expr, cast
+from tilewright.expr.traversal import reads, shared, walk
 from tilewright.ground.errors import ExprError
 
 HINTS = {

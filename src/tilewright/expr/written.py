@@ -14,7 +14,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from tilewright.expr.nodes import Expr, Read, Tensor, Var, children
+from tilewright.expr.nodes import Expr, Read, Tensor, Var
+from tilewright.expr.traversal import children
 
 GREATEST_EXPRESSION = 2048
 """Operations of an expression that stages are inlined into; twice as many take twice the time."""

@@ -22,21 +22,12 @@ from tilewright.expr.access import MIN_REUSE, is_expensive, is_movement
 from tilewright.expr.dtypes import DTYPES
 from tilewright.expr.index.intervals import Interval
 from tilewright.expr.index.simplify import Simplifier
-from tilewright.expr.nodes import (
-    Axis,
-    Expr,
-    Read,
-    Reduce,
-    Tensor,
-    as_expr,
-    free_vars,
-    reads,
-    substitute,
-)
+from tilewright.expr.nodes import Axis, Expr, Read, Reduce, Tensor, as_expr
 from tilewright.expr.operators.elementwise import Value as Operand
 from tilewright.expr.operators.shapes import extents
 from tilewright.expr.reference import compute_of, sizes
 from tilewright.expr.tensors import Compute, placeholder
+from tilewright.expr.traversal import free_vars, reads, substitute
 from tilewright.expr.written import Definition, written
 from tilewright.graph.ir import Node, Value
 from tilewright.graph.ops import lower, operands

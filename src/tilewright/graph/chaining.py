@@ -33,10 +33,11 @@ from tilewright.expr.access import (
 from tilewright.expr.dag import stage_flops
 from tilewright.expr.dtypes import dtype as as_dtype
 from tilewright.expr.index.simplify import Simplifier
-from tilewright.expr.nodes import Call, walk
+from tilewright.expr.nodes import Call
 from tilewright.expr.reference import compute_of, extents_of, sizes
 from tilewright.expr.rewrites.online_softmax import find, lengths
 from tilewright.expr.tensors import Compute
+from tilewright.expr.traversal import walk
 from tilewright.graph.access import NodeMath
 from tilewright.graph.dags import dag_of
 from tilewright.graph.ir import Node, Value

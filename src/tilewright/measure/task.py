@@ -33,12 +33,10 @@ from tilewright.expr.nodes import (
     Select,
     Tensor,
     Var,
-    reads,
-    transform,
-    walk,
 )
 from tilewright.expr.reference import compute_of, sizes, static_shape
 from tilewright.expr.tensors import Compute, Placeholder
+from tilewright.expr.traversal import reads, transform, walk
 from tilewright.ground.errors import RunError, WrongAnswer
 from tilewright.measure.gate import ROUNDOFF, Tolerance, wrong_elements
 from tilewright.measure.inputs import POSITIVE, SIGNED, InputKind, default_kind, make_inputs

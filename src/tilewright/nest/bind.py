@@ -14,7 +14,8 @@ from dataclasses import replace
 
 from tilewright.expr.index.intervals import Interval
 from tilewright.expr.index.simplify import simplify
-from tilewright.expr.nodes import Const, Expr, Extent, Read, Tensor, as_expr, substitute, with_reads
+from tilewright.expr.nodes import Const, Expr, Extent, Read, Tensor, as_expr
+from tilewright.expr.traversal import substitute, with_reads
 from tilewright.ground.errors import VerifyError
 from tilewright.nest.marks import Marks, marks
 from tilewright.nest.nodes import (

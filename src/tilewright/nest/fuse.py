@@ -15,7 +15,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
-from tilewright.expr.nodes import Const, Expr, Read, Select, Tensor, binary, reads, with_reads
+from tilewright.expr.nodes import Const, Expr, Read, Select, Tensor, binary
+from tilewright.expr.traversal import reads, with_reads
 from tilewright.ground.errors import ScheduleError
 from tilewright.nest.nodes import Alloc, For, If, Instruction, Node, Seq, Store, mapped, seq
 

@@ -19,12 +19,11 @@ from tilewright.expr.nodes import (
     Binary,
     Call,
     Expr,
-    PerNode,
     Read,
     Select,
     Var,
-    children,
 )
+from tilewright.expr.traversal import PerNode, children
 from tilewright.nest.nodes import Operations
 
 Counts: TypeAlias = dict[tuple[str, str], int]

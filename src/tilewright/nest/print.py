@@ -25,15 +25,13 @@ from tilewright.expr.nodes import (
     Const,
     Expr,
     Extent,
-    PerNode,
     Read,
     Reduce,
     Select,
     Tensor,
     Var,
-    children,
-    walk,
 )
+from tilewright.expr.traversal import PerNode, children, walk
 from tilewright.nest.marks import MARKS
 from tilewright.nest.nodes import (
     Alloc,

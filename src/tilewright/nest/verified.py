@@ -18,19 +18,9 @@ from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.dtypes import BOOL, INT64
 from tilewright.expr.index.facts import Facts
 from tilewright.expr.index.intervals import Interval, intersection
-from tilewright.expr.nodes import (
-    Binary,
-    Call,
-    Expr,
-    Read,
-    Reduce,
-    Select,
-    Tensor,
-    Var,
-    children,
-    reads,
-)
+from tilewright.expr.nodes import Binary, Call, Expr, Read, Reduce, Select, Tensor, Var
 from tilewright.expr.reference import compute_of
+from tilewright.expr.traversal import children, reads
 from tilewright.ground.errors import ExprError, VerifyError
 from tilewright.nest.nodes import (
     Scope,

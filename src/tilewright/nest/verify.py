@@ -19,12 +19,9 @@ from functools import partial
 
 from tilewright.expr.dtypes import INT64
 from tilewright.expr.index.facts import Facts
-from tilewright.expr.nodes import (
-    REDUCTIONS,
-    Extent,
-    reads,
-)
+from tilewright.expr.nodes import REDUCTIONS, Extent
 from tilewright.expr.tensors import Table
+from tilewright.expr.traversal import reads
 from tilewright.nest.gpu.barriers import first_race, with_phases
 from tilewright.nest.gpu.lifetimes import first_overlap
 from tilewright.nest.gpu.swizzle import Swizzle

@@ -7,17 +7,10 @@ from functools import partial
 from math import prod
 
 from tilewright.expr.dtypes import INT64
-from tilewright.expr.nodes import (
-    Const,
-    Expr,
-    Read,
-    Select,
-    Tensor,
-    as_expr,
-    reads,
-)
+from tilewright.expr.nodes import Const, Expr, Read, Select, Tensor, as_expr
 from tilewright.expr.reference import static_shape
 from tilewright.expr.tensors import View, memory_of
+from tilewright.expr.traversal import reads
 from tilewright.nest.gpu.swizzle import PIECE_BYTES
 from tilewright.nest.instructions import (
     BOX_RANK,

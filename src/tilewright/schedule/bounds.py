@@ -21,15 +21,8 @@ from dataclasses import dataclass, field
 from tilewright.expr.index.extents import add, ceildiv, minimum, mul, plain
 from tilewright.expr.index.intervals import Interval
 from tilewright.expr.index.simplify import simplify
-from tilewright.expr.nodes import (
-    Expr,
-    Extent,
-    Var,
-    as_expr,
-    reads,
-    select,
-    substitute,
-)
+from tilewright.expr.nodes import Expr, Extent, Var, as_expr, select
+from tilewright.expr.traversal import reads, substitute
 from tilewright.ground.errors import ScheduleError
 from tilewright.nest.nodes import THREADS, Kind, Scope
 from tilewright.schedule.kept import covers, nest_in

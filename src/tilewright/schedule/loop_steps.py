@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tilewright.expr.index.extents import mul
-from tilewright.expr.nodes import Extent, reads
+from tilewright.expr.nodes import Extent
 from tilewright.expr.tensors import Placeholder
+from tilewright.expr.traversal import reads
 from tilewright.ground.errors import ScheduleError
 from tilewright.nest.marks import MARKS
 from tilewright.nest.nodes import THREADS, WORKERS, Kind, Scope

@@ -32,11 +32,9 @@ from tilewright.expr.nodes import (
     Var,
     as_expr,
     binary,
-    reads,
     select,
-    substitute,
-    with_reads,
 )
+from tilewright.expr.traversal import reads, substitute, with_reads
 from tilewright.ground.errors import ScheduleError
 from tilewright.nest.gpu.barriers import with_barriers
 from tilewright.nest.gpu.lifetimes import with_slots

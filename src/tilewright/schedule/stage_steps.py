@@ -10,23 +10,10 @@ from typing import Any, ClassVar
 
 from tilewright.expr.dag import element
 from tilewright.expr.index.extents import ceildiv
-from tilewright.expr.nodes import (
-    Axis,
-    Expr,
-    Extent,
-    Read,
-    Reduce,
-    Tensor,
-    as_expr,
-    const,
-    reads,
-    rebuild,
-    select,
-    substitute,
-    with_reads,
-)
+from tilewright.expr.nodes import Axis, Expr, Extent, Read, Reduce, Tensor, as_expr, const, select
 from tilewright.expr.rewrites.zero_terms import is_solvable, without_zero_terms
 from tilewright.expr.tensors import Compute
+from tilewright.expr.traversal import reads, rebuild, substitute, with_reads
 from tilewright.expr.written import DEEPEST_EXPRESSION, GREATEST_EXPRESSION, written
 from tilewright.ground.errors import ScheduleError
 from tilewright.schedule.state import Role, Stage, State, Step, extent_int

@@ -20,9 +20,10 @@ from enum import Enum
 from typing import ClassVar, TypeAlias
 
 from tilewright.expr.dag import ComputeDAG
-from tilewright.expr.nodes import Axis, Extent, Tensor, reads
+from tilewright.expr.nodes import Axis, Extent, Tensor
 from tilewright.expr.rewrites.winograd import LinearMap
 from tilewright.expr.tensors import Compute
+from tilewright.expr.traversal import reads
 from tilewright.ground.errors import ScheduleError
 from tilewright.nest.nodes import Kind, Scope
 

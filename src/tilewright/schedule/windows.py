@@ -23,10 +23,9 @@ from tilewright.expr.nodes import (
     Var,
     as_expr,
     binary,
-    free_vars,
-    reads,
     select,
 )
+from tilewright.expr.traversal import free_vars, reads
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,9 @@ from tilewright.expr.access import (
     is_movement,
     uses,
 )
-from tilewright.expr.nodes import Axis, Read, free_vars, reads
+from tilewright.expr.nodes import Axis, Read
 from tilewright.expr.tensors import is_constant
+from tilewright.expr.traversal import free_vars, reads
 from tilewright.schedule.state import Stage, State
 from tilewright.space.predicates import fusible_consumer, has_data_reuse, is_factored, table_axes
 

@@ -13,22 +13,9 @@ from math import gcd
 from tilewright.expr import access
 from tilewright.expr.contraction.groups import narrow_factors
 from tilewright.expr.index.simplify import affine
-from tilewright.expr.nodes import (
-    Axis,
-    Binary,
-    Const,
-    Expr,
-    Read,
-    Reduce,
-    Tensor,
-    Var,
-    as_expr,
-    free_vars,
-    reads,
-    transform,
-    walk,
-)
+from tilewright.expr.nodes import Axis, Binary, Const, Expr, Read, Reduce, Tensor, Var, as_expr
 from tilewright.expr.tensors import Table, is_constant
+from tilewright.expr.traversal import free_vars, reads, transform, walk
 from tilewright.schedule.stage_steps import outgrows
 from tilewright.schedule.state import Stage, State
 from tilewright.target import CpuTarget, Target

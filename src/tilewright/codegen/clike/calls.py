@@ -14,7 +14,8 @@ from __future__ import annotations
 from tilewright.codegen.clike.dialect import VECTOR_BYTES
 from tilewright.codegen.clike.expressions import Expressions
 from tilewright.codegen.clike.tensor_maps import TensorMaps
-from tilewright.expr.nodes import Const, Read, Select, Tensor, as_expr, reads
+from tilewright.expr.nodes import Const, Read, Select, Tensor, as_expr
+from tilewright.expr.traversal import reads
 from tilewright.nest.instructions import (
     COPY,
     GROUP_WAIT,

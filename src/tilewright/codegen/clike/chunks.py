@@ -21,7 +21,8 @@ from tilewright.codegen.clike.lines import Lines
 from tilewright.codegen.clike.names import Names
 from tilewright.expr.dtypes import DType
 from tilewright.expr.index.affine import AffineForms
-from tilewright.expr.nodes import Expr, Read, Select, Var, as_expr, reads, substitute
+from tilewright.expr.nodes import Expr, Read, Select, Var, as_expr
+from tilewright.expr.traversal import reads, substitute
 from tilewright.nest.nodes import For, Store
 
 WIDEST = max(vectors.WIDTHS)

@@ -29,15 +29,13 @@ from tilewright.expr.nodes import (
     Cast,
     Const,
     Expr,
-    PerNode,
     Read,
     Reduce,
     Select,
     Tensor,
     Var,
-    children,
-    walk,
 )
+from tilewright.expr.traversal import PerNode, children, walk
 from tilewright.ground.errors import BuildError
 from tilewright.nest.gpu.swizzle import Swizzle
 

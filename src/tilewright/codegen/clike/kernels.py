@@ -28,8 +28,9 @@ from tilewright.contract.artifact import TensorMap
 from tilewright.expr.dtypes import FLOAT32
 from tilewright.expr.index.affine import Affine, AffineForms
 from tilewright.expr.index.intervals import Interval
-from tilewright.expr.nodes import Expr, Read, Tensor, reads
+from tilewright.expr.nodes import Expr, Read, Tensor
 from tilewright.expr.tensors import memory_of
+from tilewright.expr.traversal import reads
 from tilewright.ground.errors import BuildError
 from tilewright.nest.gpu.swizzle import Swizzle
 from tilewright.nest.gpu.workers import Team, concrete_extents, perfect_nest, thread_counts

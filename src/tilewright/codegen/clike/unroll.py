@@ -18,8 +18,9 @@ from collections.abc import Iterator
 
 from tilewright.codegen.clike.expressions import element_count
 from tilewright.codegen.passes.size import BUDGET
-from tilewright.expr.nodes import Binary, Call, Expr, Select, Tensor, free_vars, reads
-from tilewright.expr.nodes import walk as walk_expr
+from tilewright.expr.nodes import Binary, Call, Expr, Select, Tensor
+from tilewright.expr.traversal import free_vars, reads
+from tilewright.expr.traversal import walk as walk_expr
 from tilewright.nest.nodes import (
     WORKERS,
     Alloc,

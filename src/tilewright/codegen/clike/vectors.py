@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tilewright.expr.index.affine import Affine, AffineForms
-from tilewright.expr.nodes import Expr, Read, Select, Var, children, conjuncts, walk
+from tilewright.expr.nodes import Expr, Read, Select, Var
+from tilewright.expr.traversal import children, conjuncts, walk
 from tilewright.nest.nodes import If, Node
 
 WIDTHS = (8, 4, 2)

@@ -14,7 +14,8 @@ from typing import NamedTuple, TypeAlias
 
 from tilewright.codegen.llvm.types import SsaValue
 from tilewright.expr.dtypes import BOOL, INT64
-from tilewright.expr.nodes import Const, Expr, PerNode, Read, Select, Var, children, holds_data
+from tilewright.expr.nodes import Const, Expr, Read, Select, Var
+from tilewright.expr.traversal import PerNode, children, holds_data
 
 Reads: TypeAlias = frozenset[int]
 """Reads by the ids of their nodes."""

@@ -25,18 +25,8 @@ from tilewright.expr.index.intervals import (
     minimum,
     point,
 )
-from tilewright.expr.nodes import (
-    ARITHMETIC,
-    Binary,
-    Const,
-    Expr,
-    PerNode,
-    Select,
-    Var,
-    free_vars,
-    holds_data,
-    reads,
-)
+from tilewright.expr.nodes import ARITHMETIC, Binary, Const, Expr, Select, Var
+from tilewright.expr.traversal import PerNode, free_vars, holds_data, reads
 
 LANE = "lane"
 SCALES = (1, 2, 4, 8)

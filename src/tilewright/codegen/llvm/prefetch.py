@@ -44,8 +44,9 @@ from tilewright.codegen.llvm.values import Evaluator
 from tilewright.codegen.panels import filled
 from tilewright.codegen.summary import Summaries
 from tilewright.expr.index.affine import Affine
-from tilewright.expr.nodes import Read, Tensor, reads
+from tilewright.expr.nodes import Read, Tensor
 from tilewright.expr.reference import static_shape
+from tilewright.expr.traversal import reads
 from tilewright.nest.nodes import Alloc, For, Kind, Node, Store, bodies
 
 LEAST_PASSES = 4  # over a panel: fewer leave no time

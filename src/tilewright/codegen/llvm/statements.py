@@ -27,8 +27,9 @@ from tilewright.codegen.rewrite import guarded
 from tilewright.codegen.summary import Summaries
 from tilewright.expr.index.affine import Affine
 from tilewright.expr.index.intervals import Interval
-from tilewright.expr.nodes import Expr, cast, conjuncts
+from tilewright.expr.nodes import Expr, cast
 from tilewright.expr.reference import static_shape
+from tilewright.expr.traversal import conjuncts
 from tilewright.ground.errors import BuildError
 from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Seq, Store, bodies
 from tilewright.target import CpuTarget

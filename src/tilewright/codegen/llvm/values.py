@@ -51,15 +51,14 @@ from tilewright.expr.nodes import (
     Cast,
     Const,
     Expr,
-    PerNode,
     Read,
     Select,
     Tensor,
     Var,
-    children,
 )
 from tilewright.expr.reference import static_shape
 from tilewright.expr.tensors import Table
+from tilewright.expr.traversal import PerNode, children
 from tilewright.ground.errors import BuildError
 from tilewright.nest.nodes import For, Store
 from tilewright.target import CpuTarget

@@ -13,7 +13,7 @@ from math import prod
 
 from tilewright.codegen.lanes import next_power
 from tilewright.codegen.passes.size import CodeSize
-from tilewright.expr.nodes import free_vars
+from tilewright.expr.traversal import free_vars
 from tilewright.nest.nodes import For, Kind, Node, Store, bodies
 
 CHAINS = 8

@@ -25,7 +25,8 @@ from tilewright.codegen.rewrite import (
 )
 from tilewright.expr.index.affine import AffineForms
 from tilewright.expr.index.intervals import Interval
-from tilewright.expr.nodes import Expr, conjuncts, free_vars
+from tilewright.expr.nodes import Expr
+from tilewright.expr.traversal import conjuncts, free_vars
 from tilewright.nest.gpu.workers import Team, is_for_workers
 from tilewright.nest.nodes import EMPTY, Alloc, For, If, Kind, Node, Seq, Store, bodies, seq, walk
 

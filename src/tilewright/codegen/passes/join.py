@@ -15,7 +15,8 @@ from dataclasses import replace
 from tilewright.codegen.lanes import widest_bits
 from tilewright.codegen.rewrite import rebuilt, substituted
 from tilewright.expr.index.affine import AffineForms
-from tilewright.expr.nodes import Binary, Const, Expr, Read, Select, children, reads
+from tilewright.expr.nodes import Binary, Const, Expr, Read, Select
+from tilewright.expr.traversal import children, reads
 from tilewright.nest.nodes import For, Kind, Node, Store, bodies, walk
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilewright.codegen.rewrite import rebuilt
-from tilewright.expr.nodes import reads
+from tilewright.expr.traversal import reads
 from tilewright.nest.marks import marks
 from tilewright.nest.nodes import For, If, Kind, Node, Store, bodies
 

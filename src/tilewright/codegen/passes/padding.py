@@ -20,7 +20,8 @@ from dataclasses import dataclass, replace
 from tilewright.codegen.rewrite import conjunction, guarded, rebuilt
 from tilewright.expr.index.affine import AffineForms
 from tilewright.expr.index.facts import Facts
-from tilewright.expr.nodes import Binary, Const, Expr, Read, Select, Tensor, children, conjuncts
+from tilewright.expr.nodes import Binary, Const, Expr, Read, Select, Tensor
+from tilewright.expr.traversal import children, conjuncts
 from tilewright.nest.gpu.workers import Team
 from tilewright.nest.nodes import Alloc, For, If, Node, Scope, Store, bodies, walk
 

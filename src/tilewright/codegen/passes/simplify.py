@@ -21,7 +21,8 @@ from tilewright.codegen.rewrite import (
 from tilewright.expr.index.affine import AffineForms
 from tilewright.expr.index.intervals import Interval
 from tilewright.expr.index.simplify import Simplifier
-from tilewright.expr.nodes import Const, Expr, Select, conjuncts, rewriting
+from tilewright.expr.nodes import Const, Expr, Select
+from tilewright.expr.traversal import conjuncts, rewriting
 from tilewright.nest.nodes import EMPTY, Alloc, For, If, Instruction, Node, Seq, Store, mapped
 
 

@@ -19,7 +19,8 @@ from tilewright.codegen.lanes import widest_bits
 from tilewright.codegen.passes.size import BUDGET, CodeSize, runs_loops
 from tilewright.codegen.rewrite import rebuilt, substituted
 from tilewright.codegen.summary import Summaries
-from tilewright.expr.nodes import Expr, Select, Var, free_vars, reads, walk
+from tilewright.expr.nodes import Expr, Select, Var
+from tilewright.expr.traversal import free_vars, reads, walk
 from tilewright.ground.errors import BuildError
 from tilewright.nest.marks import GREATEST_UNROLL_STEP
 from tilewright.nest.nodes import Alloc, For, Kind, Node, Store, bodies, seq

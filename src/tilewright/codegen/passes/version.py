@@ -31,7 +31,8 @@ from tilewright.codegen.rewrite import (
 from tilewright.expr.dtypes import BOOL
 from tilewright.expr.index.affine import Affine, AffineForms, Terms
 from tilewright.expr.index.intervals import Interval
-from tilewright.expr.nodes import Const, Expr, Select, conjuncts, free_vars, rewriting, walk
+from tilewright.expr.nodes import Const, Expr, Select
+from tilewright.expr.traversal import conjuncts, free_vars, rewriting, walk
 from tilewright.nest.nodes import EMPTY, For, If, Kind, Node, Store, bodies, seq
 from tilewright.nest.nodes import walk as walk_nodes
 

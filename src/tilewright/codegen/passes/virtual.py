@@ -18,7 +18,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from tilewright.codegen.rewrite import Indices, rebuilt, redirected
-from tilewright.expr.nodes import Expr, Tensor, as_expr, free_vars, reads
+from tilewright.expr.nodes import Expr, Tensor, as_expr
+from tilewright.expr.traversal import free_vars, reads
 from tilewright.nest.gpu.workers import perfect_nest
 from tilewright.nest.nodes import (
     THREADS,

@@ -18,8 +18,9 @@ from tilewright.codegen.passes.size import BUDGET, CodeSize
 from tilewright.codegen.rewrite import reads_memory, rebuilt, within
 from tilewright.expr.index.affine import AffineForms
 from tilewright.expr.index.intervals import Interval
-from tilewright.expr.nodes import Binary, Cast, Const, Expr, Select, as_expr, conjuncts, free_vars
+from tilewright.expr.nodes import Binary, Cast, Const, Expr, Select, as_expr
 from tilewright.expr.rewrites.zero_terms import zero_factors
+from tilewright.expr.traversal import conjuncts, free_vars
 from tilewright.nest.marks import marks
 from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Seq, Store, bodies
 

@@ -15,19 +15,10 @@ from math import prod
 from tilewright.expr.access import AffineIndex, affine_index
 from tilewright.expr.dtypes import DType
 from tilewright.expr.index.simplify import Simplifier
-from tilewright.expr.nodes import (
-    Binary,
-    Cast,
-    Const,
-    Expr,
-    Read,
-    Select,
-    Tensor,
-    binary,
-    conjuncts,
-)
+from tilewright.expr.nodes import Binary, Cast, Const, Expr, Read, Select, Tensor, binary
 from tilewright.expr.reference import static_shape
 from tilewright.expr.tensors import Placeholder
+from tilewright.expr.traversal import conjuncts
 
 
 @dataclass(frozen=True, slots=True)

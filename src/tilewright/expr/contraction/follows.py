@@ -16,21 +16,10 @@ from tilewright.expr.contraction.factors import NoMatch, live
 from tilewright.expr.contraction.groups import Contraction, seen_through, sums
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.index.simplify import Simplifier
-from tilewright.expr.nodes import (
-    Axis,
-    Binary,
-    Const,
-    Expr,
-    Read,
-    Reduce,
-    Tensor,
-    Var,
-    as_expr,
-    reads,
-    substitute,
-)
+from tilewright.expr.nodes import Axis, Binary, Const, Expr, Read, Reduce, Tensor, Var, as_expr
 from tilewright.expr.reference import compute_of, extents_of, static_shape
 from tilewright.expr.tensors import Placeholder
+from tilewright.expr.traversal import reads, substitute
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,9 @@ from tilewright.expr.contraction.factors import AffineRead, Factor, NoMatch, in_
 from tilewright.expr.dag import ComputeDAG, inline_reads
 from tilewright.expr.dtypes import DTYPES, DType
 from tilewright.expr.index.simplify import simplify
-from tilewright.expr.nodes import Binary, Cast, Expr, Read, Reduce, Tensor, free_vars, reads
+from tilewright.expr.nodes import Binary, Cast, Expr, Read, Reduce, Tensor
 from tilewright.expr.reference import compute_of, extents_of
+from tilewright.expr.traversal import free_vars, reads
 
 Axes: TypeAlias = tuple[str, ...]
 Pair: TypeAlias = tuple[str, str]

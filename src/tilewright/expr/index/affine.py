@@ -27,17 +27,8 @@ from tilewright.expr.index.intervals import (
     multiples,
     negate,
 )
-from tilewright.expr.nodes import (
-    COMPARISONS,
-    Binary,
-    Call,
-    Const,
-    Expr,
-    PerNode,
-    Var,
-    as_expr,
-    free_vars,
-)
+from tilewright.expr.nodes import COMPARISONS, Binary, Call, Const, Expr, Var, as_expr
+from tilewright.expr.traversal import PerNode, free_vars
 
 Terms: TypeAlias = tuple[tuple[str, int], ...]
 

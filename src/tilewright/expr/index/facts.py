@@ -39,16 +39,8 @@ from tilewright.expr.index.intervals import (
     scale,
 )
 from tilewright.expr.index.simplify import Simplifier
-from tilewright.expr.nodes import (
-    Binary,
-    Call,
-    Const,
-    Expr,
-    Select,
-    Var,
-    free_vars,
-    reads,
-)
+from tilewright.expr.nodes import Binary, Call, Const, Expr, Select, Var
+from tilewright.expr.traversal import free_vars, reads
 
 MOST_TRIED = 1 << 22
 """Combinations of values."""

@@ -21,15 +21,12 @@ from tilewright.expr.nodes import (
     Cast,
     Const,
     Expr,
-    PerNode,
     Read,
     Reduce,
     Select,
     Var,
-    free_vars,
-    holds_data,
-    walk,
 )
+from tilewright.expr.traversal import PerNode, free_vars, holds_data, walk
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,20 +31,8 @@ from tilewright.expr.index.intervals import (
     point,
     scale,
 )
-from tilewright.expr.nodes import (
-    Binary,
-    Call,
-    Cast,
-    Const,
-    Expr,
-    PerNode,
-    Read,
-    Reduce,
-    Select,
-    Var,
-    children,
-    free_vars,
-)
+from tilewright.expr.nodes import Binary, Call, Cast, Const, Expr, Read, Reduce, Select, Var
+from tilewright.expr.traversal import PerNode, children, free_vars
 
 Monomial: TypeAlias = tuple[int, ...]
 Poly: TypeAlias = dict[Monomial, int]

@@ -53,8 +53,8 @@ from tilewright.expr.nodes import (
     Select,
     Var,
     as_expr,
-    holds_data,
 )
+from tilewright.expr.traversal import holds_data
 
 TRUE = Const(True, BOOL)
 FALSE = Const(False, BOOL)

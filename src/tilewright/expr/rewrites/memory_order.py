@@ -14,9 +14,10 @@ from dataclasses import replace
 
 from tilewright.expr.access import is_movement
 from tilewright.expr.dag import ComputeDAG
-from tilewright.expr.nodes import Axis, Expr, Read, Tensor, free_vars, reads, with_reads
+from tilewright.expr.nodes import Axis, Expr, Read, Tensor
 from tilewright.expr.reference import compute_of, static_shape
 from tilewright.expr.tensors import Compute
+from tilewright.expr.traversal import free_vars, reads, with_reads
 
 Order = tuple[int, ...]
 """The old dimension that each new one is."""

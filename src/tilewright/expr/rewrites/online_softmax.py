@@ -43,12 +43,10 @@ from tilewright.expr.nodes import (
     binary,
     call,
     const,
-    free_vars,
-    reads,
-    substitute,
 )
 from tilewright.expr.reference import compute_of
 from tilewright.expr.tensors import Compute
+from tilewright.expr.traversal import free_vars, reads, substitute
 
 LEAST_BITS = 32  # narrower floats would be rounded more often than in the direct form
 LENGTHS = (256, 512)  # about how long chunks are: some rows of that stay in the first-level cache

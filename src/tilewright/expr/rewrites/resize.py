@@ -37,16 +37,12 @@ from tilewright.expr.nodes import (
     Var,
     as_expr,
     binary,
-    conjuncts,
-    free_vars,
-    reads,
     select,
-    substitute,
-    transform,
 )
 from tilewright.expr.reference import compute_of, extents_of, static_shape
 from tilewright.expr.structure import with_unit_axes
 from tilewright.expr.tensors import Compute, Placeholder, Table
+from tilewright.expr.traversal import conjuncts, free_vars, reads, substitute, transform
 from tilewright.ground.errors import InputError
 
 Numbers = Mapping[str, tuple[str, str, int]]

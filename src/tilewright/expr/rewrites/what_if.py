@@ -16,10 +16,11 @@ from dataclasses import replace
 from tilewright.expr import tensors as te
 from tilewright.expr.access import has_data_reuse
 from tilewright.expr.dag import ComputeDAG, stage_flops
-from tilewright.expr.nodes import Expr, Read, Tensor, reads, transform
+from tilewright.expr.nodes import Expr, Read, Tensor
 from tilewright.expr.reference import compute_of, sizes, static_shape
 from tilewright.expr.rewrites.resize import resized
 from tilewright.expr.tensors import Compute
+from tilewright.expr.traversal import reads, transform
 from tilewright.ground.errors import InputError
 
 

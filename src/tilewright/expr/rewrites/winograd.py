@@ -33,12 +33,11 @@ from tilewright.expr.nodes import (
     as_expr,
     binary,
     const,
-    free_vars,
     select,
-    substitute,
 )
 from tilewright.expr.reference import compute_of, extents_of, sizes, static_shape
 from tilewright.expr.tensors import Compute, Placeholder, is_constant, table
+from tilewright.expr.traversal import free_vars, substitute
 
 TAPS = 3
 

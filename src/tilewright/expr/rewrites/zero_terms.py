@@ -30,16 +30,12 @@ from tilewright.expr.nodes import (
     Reduce,
     Select,
     Var,
-    children,
-    conjuncts,
     const,
-    reads,
     select,
-    transform,
-    walk,
 )
 from tilewright.expr.reference import sizes
 from tilewright.expr.tensors import Compute
+from tilewright.expr.traversal import children, conjuncts, reads, transform, walk
 
 
 @dataclass(frozen=True, slots=True)

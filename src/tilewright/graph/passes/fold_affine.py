@@ -26,8 +26,8 @@ import numpy as np
 from tilewright.expr.access import is_step
 from tilewright.expr.dtypes import DType
 from tilewright.expr.dtypes import dtype as as_dtype
-from tilewright.expr.nodes import walk
 from tilewright.expr.reference import compute_of
+from tilewright.expr.traversal import walk
 from tilewright.graph.access import NodeMath
 from tilewright.graph.builder import Rewriter
 from tilewright.graph.ir import Array, Graph, Node, Value

@@ -18,7 +18,8 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeGuard
 
 from tilewright.expr.index.simplify import simplify
-from tilewright.expr.nodes import Binary, Const, Expr, Read, Var, free_vars, reads, substitute
+from tilewright.expr.nodes import Binary, Const, Expr, Read, Var
+from tilewright.expr.traversal import free_vars, reads, substitute
 from tilewright.nest.gpu.workers import Team
 from tilewright.nest.instructions import BULK_COPY, MBARRIER
 from tilewright.nest.nodes import (

@@ -18,7 +18,8 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TypeAlias
 
-from tilewright.expr.nodes import Expr, Read, reads
+from tilewright.expr.nodes import Expr, Read
+from tilewright.expr.traversal import reads
 from tilewright.nest.nodes import (
     WORKERS,
     Alloc,

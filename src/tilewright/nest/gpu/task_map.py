@@ -25,7 +25,8 @@ from itertools import product
 from typing import Protocol, Self, TypeAlias
 
 from tilewright.expr.index.simplify import simplify
-from tilewright.expr.nodes import Const, Expr, Extent, Var, as_expr, substitute
+from tilewright.expr.nodes import Const, Expr, Extent, Var, as_expr
+from tilewright.expr.traversal import substitute
 from tilewright.ground.errors import ScheduleError
 from tilewright.nest.nodes import For, Kind, Node, seq
 

@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilewright.expr.evaluate import ColumnProgram
-from tilewright.expr.nodes import Expr, free_vars, reads
+from tilewright.expr.nodes import Expr
+from tilewright.expr.traversal import free_vars, reads
 from tilewright.ground.errors import VerifyError
 from tilewright.nest.instructions import INSTRUCTIONS
 from tilewright.nest.nodes import (

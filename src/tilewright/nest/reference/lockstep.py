@@ -24,7 +24,8 @@ from dataclasses import dataclass
 
 from tilewright.expr.index.intervals import Interval, add, interval, scale
 from tilewright.expr.index.simplify import Simplifier
-from tilewright.expr.nodes import Const, Expr, reads
+from tilewright.expr.nodes import Const, Expr
+from tilewright.expr.traversal import reads
 from tilewright.nest.nodes import (
     THREADS,
     Alloc,

@@ -13,18 +13,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from tilewright.expr.dtypes import DType
-from tilewright.expr.nodes import (
-    Axis,
-    Const,
-    Expr,
-    Reduce,
-    Select,
-    Tensor,
-    Var,
-    as_expr,
-    conjuncts,
-)
+from tilewright.expr.nodes import Axis, Const, Expr, Reduce, Select, Tensor, Var, as_expr
 from tilewright.expr.tensors import Compute
+from tilewright.expr.traversal import conjuncts
 from tilewright.nest.nodes import For, If, Kind, Node
 from tilewright.schedule.state import extent_int
 

@@ -9,19 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tilewright.expr.nodes import (
-    Axis,
-    Binary,
-    Const,
-    Expr,
-    Read,
-    Var,
-    as_expr,
-    cast,
-    free_vars,
-    substitute,
-)
+from tilewright.expr.nodes import Axis, Binary, Const, Expr, Read, Var, as_expr, cast
 from tilewright.expr.tensors import Compute
+from tilewright.expr.traversal import free_vars, substitute
 from tilewright.nest.nodes import Node, Store, allocated, seq
 from tilewright.schedule.forms.form import Chosen, Form, Place, Values
 from tilewright.schedule.state import extent_int

@@ -13,20 +13,10 @@ from dataclasses import dataclass
 
 from tilewright.expr.dtypes import INT64
 from tilewright.expr.index.intervals import Interval, interval
-from tilewright.expr.nodes import (
-    Axis,
-    Binary,
-    Const,
-    Expr,
-    Read,
-    Tensor,
-    Var,
-    as_expr,
-    cast,
-    free_vars,
-)
+from tilewright.expr.nodes import Axis, Binary, Const, Expr, Read, Tensor, Var, as_expr, cast
 from tilewright.expr.operators.shapes import clamped
 from tilewright.expr.tensors import Compute
+from tilewright.expr.traversal import free_vars
 from tilewright.nest.nodes import If, Node, Store, allocated, seq
 from tilewright.schedule.forms.form import Chosen, Form, Place, Values
 from tilewright.schedule.state import extent_int

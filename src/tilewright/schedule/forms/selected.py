@@ -30,11 +30,11 @@ from tilewright.expr.nodes import (
     call,
     cast,
     const,
-    substitute,
 )
 from tilewright.expr.operators.indexing import before
 from tilewright.expr.operators.shapes import clamped
 from tilewright.expr.tensors import Compute
+from tilewright.expr.traversal import substitute
 from tilewright.nest.nodes import For, If, Kind, Node, Store, allocated, seq
 from tilewright.schedule.forms.form import Chosen, Form, Place
 from tilewright.schedule.state import Stage, State, extent_int

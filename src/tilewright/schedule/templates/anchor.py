@@ -20,21 +20,10 @@ from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.dtypes import DType
 from tilewright.expr.index.intervals import Interval
 from tilewright.expr.index.simplify import simplify
-from tilewright.expr.nodes import (
-    Const,
-    Expr,
-    Read,
-    Select,
-    Tensor,
-    as_expr,
-    free_vars,
-    reads,
-    substitute,
-    transform,
-    walk,
-)
+from tilewright.expr.nodes import Const, Expr, Read, Select, Tensor, as_expr
 from tilewright.expr.reference import compute_of
 from tilewright.expr.tensors import Placeholder, View
+from tilewright.expr.traversal import free_vars, reads, substitute, transform, walk
 from tilewright.nest.fuse import Prologue, fused
 from tilewright.nest.gpu.swizzle import PIECE_BYTES
 from tilewright.nest.gpu.task_map import digits

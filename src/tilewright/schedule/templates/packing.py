@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from tilewright.expr.contraction.factors import NoMatch, read_of
 from tilewright.expr.index.extents import ceildiv
-from tilewright.expr.nodes import Extent, Read, Tensor, reads
+from tilewright.expr.nodes import Extent, Read, Tensor
 from tilewright.expr.tensors import is_constant
+from tilewright.expr.traversal import reads
 from tilewright.schedule.layout import Layout
 from tilewright.schedule.templates.anchor import Anchor
 

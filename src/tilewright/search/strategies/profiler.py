@@ -22,7 +22,8 @@ import numpy as np
 from tilewright.cost.candidates import Floats, Ints, Population, concatenate
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.cost.usage import usage_of
-from tilewright.expr.nodes import Expr, Extent, as_expr, free_vars
+from tilewright.expr.nodes import Expr, Extent, as_expr
+from tilewright.expr.traversal import free_vars
 from tilewright.search.strategies.evolution import Scored, fingerprints, named
 from tilewright.space.decisions import TileFactors
 from tilewright.space.default import leading, mixed, neighbours

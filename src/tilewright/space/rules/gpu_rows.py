@@ -12,7 +12,8 @@ from __future__ import annotations
 from math import prod
 
 from tilewright.expr.index.extents import mul
-from tilewright.expr.nodes import Var, as_expr, reads
+from tilewright.expr.nodes import Var, as_expr
+from tilewright.expr.traversal import reads
 from tilewright.schedule.state import At, Stage, State
 from tilewright.schedule.steps import (
     Annotate,

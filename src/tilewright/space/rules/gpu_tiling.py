@@ -15,8 +15,9 @@ from dataclasses import replace
 from math import prod
 
 from tilewright.expr.index.extents import mul
-from tilewright.expr.nodes import Extent, as_expr, reads
+from tilewright.expr.nodes import Extent, as_expr
 from tilewright.expr.tensors import Table
+from tilewright.expr.traversal import reads
 from tilewright.nest.nodes import Kind
 from tilewright.schedule.state import Stage
 from tilewright.schedule.steps import (

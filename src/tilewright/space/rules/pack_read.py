@@ -12,8 +12,9 @@ what it uses); how far inside is a decision.
 from __future__ import annotations
 
 from tilewright.expr.access import MIN_REUSE, uses
-from tilewright.expr.nodes import Read, Var, free_vars, reads
+from tilewright.expr.nodes import Read, Var
 from tilewright.expr.tensors import Placeholder
+from tilewright.expr.traversal import free_vars, reads
 from tilewright.schedule.state import Role, Stage
 from tilewright.schedule.steps import CacheRead, extent_int
 from tilewright.space.decisions import INNERMOST_LIMIT

@@ -14,7 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tilewright.expr.index.simplify import affine
-from tilewright.expr.nodes import Read, as_expr, free_vars, reads
+from tilewright.expr.nodes import Read, as_expr
+from tilewright.expr.traversal import free_vars, reads
 from tilewright.schedule.state import Stage
 from tilewright.schedule.steps import (
     Annotate,
