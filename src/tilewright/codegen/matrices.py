@@ -27,7 +27,7 @@ BITS = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Matrix:
+class TileProduct:
     """`rows`, the unrolled loops, the last of which runs along a tile's rows; `lanes` along its
     columns; a step of the `depth` loop takes one dot of each element. `left` and `right` are read.
     """
@@ -87,7 +87,7 @@ def largest_divisor(n: int, most: int) -> int:
     return max(d for d in range(1, min(n, most) + 1) if n % d == 0)
 
 
-def matrix_of(node: For, target: CpuTarget, forms: AffineForms) -> Matrix | None:
+def matrix_of(node: For, target: CpuTarget, forms: AffineForms) -> TileProduct | None:
     """The product that a loop over the depth computes; None where it is another loop."""
     if not isinstance(node.body, For):
         return None
@@ -111,13 +111,13 @@ def matrix_of(node: For, target: CpuTarget, forms: AffineForms) -> Matrix | None
     if registers is None or terms.extent != BITS // factors[0].tensor.dtype.bits:
         return None
     for left, right in (factors, factors[::-1]):
-        found = Matrix(node, tuple(rows), lanes, terms, body, left, right, registers)
+        found = TileProduct(node, tuple(rows), lanes, terms, body, left, right, registers)
         if _fits(found, forms) and found.pays:
             return found
     return None
 
 
-def _fits(m: Matrix, forms: AffineForms) -> bool:
+def _fits(m: TileProduct, forms: AffineForms) -> bool:
     """Whether every access moves as a tile's does."""
     k, j, q = m.depth.var.name, m.lanes.var.name, m.terms.var.name
     rows = [loop.var.name for loop in m.rows]

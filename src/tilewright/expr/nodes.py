@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import isfinite
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -30,8 +30,6 @@ from tilewright.ground.errors import ExprError
 
 if TYPE_CHECKING:
     from tilewright.expr.tensors import Source
-
-T = TypeVar("T")
 
 ARITHMETIC = ("add", "sub", "mul", "div", "floordiv", "mod", "min", "max")
 COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")

@@ -18,7 +18,7 @@ from tilewright.codegen.llvm.prefetch import Prefetcher
 from tilewright.codegen.llvm.promote import Scan, Use
 from tilewright.codegen.llvm.registers import MAIN, Key, key_of
 from tilewright.codegen.llvm.storage import Frame
-from tilewright.codegen.llvm.tiles import Tiles
+from tilewright.codegen.llvm.tiles import TileWriter
 from tilewright.codegen.llvm.types import SsaValue
 from tilewright.codegen.llvm.values import Evaluator
 from tilewright.codegen.passes.size import BUDGET
@@ -59,7 +59,7 @@ class Walker:
         self.parallel = parallel
         self.partials = partials
         self.prefetcher = prefetcher
-        self.tiles = Tiles(ev, target)
+        self.tiles = TileWriter(ev, target)
         self.used = 0
         self.idle: set[str] = set()
 

@@ -15,7 +15,7 @@ from itertools import product
 import numpy as np
 
 from tilewright.codegen.llvm.values import Evaluator
-from tilewright.codegen.matrices import Matrix, matrix_of
+from tilewright.codegen.matrices import TileProduct, matrix_of
 from tilewright.expr.dtypes import DTYPES
 from tilewright.expr.index.affine import Affine
 from tilewright.expr.nodes import Const, Read
@@ -28,7 +28,7 @@ CONFIGURATION_BYTES = 64
 FIRST_WIDTH, FIRST_HEIGHT = 16, 48  # of the table of a configuration
 
 
-class Tiles:
+class TileWriter:
     """The tile registers of one function."""
 
     def __init__(self, ev: Evaluator, target: CpuTarget) -> None:
@@ -38,10 +38,10 @@ class Tiles:
         self.usual = ""  # the configuration from the function's begin on
         self._loaded: Store | None = None
         self._begun = False
-        self._products: dict[int, tuple[Node, Matrix | None]] = {}
+        self._products: dict[int, tuple[Node, TileProduct | None]] = {}
         self._sums: dict[int, tuple[Node, frozenset[str]]] = {}
 
-    def product(self, node: For) -> Matrix | None:
+    def product(self, node: For) -> TileProduct | None:
         """The product whose sums stay in tile registers through a loop."""
         runs = node.kind in (Kind.SERIAL, Kind.TILE)
         if not self.active or not runs or self.ev.guard is not None:
@@ -51,7 +51,7 @@ class Tiles:
             hit = self._products[id(node)] = node, self._product(node)
         return hit[1]
 
-    def _product(self, node: For) -> Matrix | None:
+    def _product(self, node: For) -> TileProduct | None:
         outer = []
         while node.kind is Kind.SERIAL:
             outer.append(node.var.name)
@@ -97,7 +97,7 @@ class Tiles:
 
     # ---- instructions -----------------------------------------------------------------------
 
-    def multiply(self, matrix: Matrix, node: For, loop: Callable[[For], None]) -> None:
+    def multiply(self, matrix: TileProduct, node: For, loop: Callable[[For], None]) -> None:
         """Write a loop around a product, its sums in registers meanwhile, or the product itself."""
         whole = self._loaded is not matrix.store
         others = self._begin(matrix) if whole else False
@@ -108,7 +108,7 @@ class Tiles:
         if whole:
             self._end(matrix, others)
 
-    def _begin(self, matrix: Matrix) -> bool:
+    def _begin(self, matrix: TileProduct) -> bool:
         """Have the sums in registers; returns whether these were configured for them."""
         others = self._configure(matrix)
         if self._begun:
@@ -120,14 +120,14 @@ class Tiles:
         self._loaded, self._begun = matrix.store, False
         return others
 
-    def _end(self, matrix: Matrix, others: bool) -> None:
+    def _end(self, matrix: TileProduct, others: bool) -> None:
         self._loaded = None
         self._each_sum(matrix, "tilestored64")
         if others:
             self._load(self.usual)
         self.ev.memory.touch(self.ev.buffers[matrix.store.tensor.name])
 
-    def _configure(self, matrix: Matrix) -> bool:
+    def _configure(self, matrix: TileProduct) -> bool:
         """Say how large the tiles are: once where the function begins for those that are met first.
         Returns whether these are others.
         """
@@ -160,13 +160,13 @@ class Tiles:
             fn = self.m.declare("llvm.x86.tilerelease", "void", [])
             self.b.do(f"call void {fn}()")
 
-    def _each_sum(self, matrix: Matrix, how: str) -> None:
+    def _each_sum(self, matrix: TileProduct, how: str) -> None:
         for i, j in product(range(matrix.down), range(matrix.across)):
             read = Read(matrix.store.tensor, matrix.store.indices)
             number = i * matrix.across + j
             self._move(how, number, matrix, read, matrix.store, i, j, matrix.rows[-1].var.name)
 
-    def _step(self, matrix: Matrix) -> None:
+    def _step(self, matrix: TileProduct) -> None:
         """Load the factors' tiles and multiply every pair."""
         m, count = matrix, matrix.down * matrix.across
         of_rows = m.down <= m.across
@@ -184,13 +184,21 @@ class Tiles:
                 number = i * m.across + j
                 self.b.do(f"call void {fn}(i8 {number}, i8 {left}, i8 {right})")
 
-    def _factor(self, m: Matrix, is_left: bool, number: int, tile: int) -> None:
+    def _factor(self, m: TileProduct, is_left: bool, number: int, tile: int) -> None:
         read, i, j = (m.left, tile, 0) if is_left else (m.right, 0, tile)
         along = m.rows[-1].var.name if is_left else m.depth.var.name
         self._move("tileloadd64", number, m, read, read, i, j, along)
 
     def _move(
-        self, how: str, number: int, m: Matrix, read: Read, key: object, i: int, j: int, along: str
+        self,
+        how: str,
+        number: int,
+        m: TileProduct,
+        read: Read,
+        key: object,
+        i: int,
+        j: int,
+        along: str,
     ) -> None:
         """A tile from memory or back, whose rows lie along a loop."""
         ev = self.ev
