@@ -1,6 +1,7 @@
 """Storage to compute and back: narrow floats, bools.
 
-bfloat16: i16 bits << 16 is the float32; back with rounding to nearest even
+bfloat16: i16 bits << 16 is the float32; back by fptrunc where the CPU converts, else the same
+          rounding to nearest even in integer arithmetic
 float16:  fpext / fptrunc where the CPU converts, else the same in integer arithmetic
 bool:     i8 in memory, i1 in registers
 """
@@ -8,6 +9,7 @@ bool:     i8 in memory, i1 in registers
 from __future__ import annotations
 
 from tilewright.codegen.llvm.builder import Builder
+from tilewright.codegen.llvm.machine import Features
 from tilewright.codegen.llvm.types import SsaValue, storage_type, vector
 from tilewright.expr.dtypes import DType
 
@@ -19,7 +21,7 @@ SMALLEST_NORMAL_HALF = 113 << 23
 SUBNORMAL_MAGIC = (112 + 13 + 1) << 23
 
 
-def from_storage(b: Builder, raw: str, dtype: DType, lanes: int, native_half: bool) -> SsaValue:
+def from_storage(b: Builder, raw: str, dtype: DType, lanes: int, features: Features) -> SsaValue:
     """A loaded value in its compute dtype."""
     compute = dtype.compute
     match dtype.name:
@@ -27,7 +29,7 @@ def from_storage(b: Builder, raw: str, dtype: DType, lanes: int, native_half: bo
             text = b.pure(f"icmp ne {storage_type(dtype, lanes)} {raw}, {_zero(lanes)}", raw)
         case "bfloat16":
             text = _Bits(b, lanes).widen_bfloat(raw)
-        case "float16" if native_half:
+        case "float16" if features.half:
             kind = storage_type(dtype, lanes)
             text = b.pure(f"fpext {kind} {raw} to {vector('float', lanes)}", raw)
         case "float16":
@@ -37,15 +39,19 @@ def from_storage(b: Builder, raw: str, dtype: DType, lanes: int, native_half: bo
     return SsaValue(text, compute, lanes)
 
 
-def to_storage(b: Builder, value: SsaValue, dtype: DType, native_half: bool) -> str:
+def to_storage(b: Builder, value: SsaValue, dtype: DType, features: Features) -> str:
     """A compute value as the text of a storage value."""
     lanes, raw = value.lanes, value.text
     match dtype.name:
         case "bool":
             return b.pure(f"zext {value} to {storage_type(dtype, lanes)}", raw)
+        case "bfloat16" if features.bfloat:
+            kind = vector("bfloat", lanes)
+            rounded = b.pure(f"fptrunc {value} to {kind}", raw)
+            return b.pure(f"bitcast {kind} {rounded} to {storage_type(dtype, lanes)}", rounded)
         case "bfloat16":
             return _Bits(b, lanes).round_bfloat(raw)
-        case "float16" if native_half:
+        case "float16" if features.half:
             return b.pure(f"fptrunc {value} to {storage_type(dtype, lanes)}", raw)
         case "float16":
             return _Bits(b, lanes).round_half(raw)

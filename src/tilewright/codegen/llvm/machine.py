@@ -20,14 +20,15 @@ CODEGEN_LEVEL = 1
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """What instruction selection can use. `rounding`: floor, ceil, ... are instructions;
-    `mask_bits`: element widths with masked memory access; `scales`: x * 2**n is an instruction,
-    and so are m and n.
+    """What instruction selection can use. `half` and `bfloat`: conversions of these; `rounding`:
+    floor, ceil, ... are instructions; `mask_bits`: element widths with masked memory access;
+    `scales`: x * 2**n is an instruction, and so are m and n.
     """
 
     x86: bool
     fma: bool
     half: bool
+    bfloat: bool
     gather: bool
     rounding: bool
     mask_bits: tuple[int, ...]
@@ -49,7 +50,7 @@ def features(target: CpuTarget) -> Features:
         return f"+{name}" in words or (implied and f"-{name}" not in words)
 
     if not target.architecture.startswith(("x86_64", "amd64")):
-        return Features(False, True, True, False, True, (), False, "")
+        return Features(False, True, True, False, False, True, (), False, "")
     wide = has("avx512bw", target.vector_bits >= 512) and target.vector_bits >= 512
     avx2 = has("avx2", target.vector_bits >= 256)
     masks = (8, 16, 32, 64) if wide else (32, 64) if avx2 else ()
@@ -59,6 +60,7 @@ def features(target: CpuTarget) -> Features:
         x86=True,
         fma=has("fma", target.vector_bits >= 256),
         half=has("f16c", target.vector_bits >= 256),
+        bfloat=wide and has("avx512bf16", False) and has("avx512vl", True),
         gather=avx2,
         rounding=has("sse4.1", target.cpu != "x86-64"),
         mask_bits=masks,

@@ -71,9 +71,8 @@ class MathLibrary:
             case "fma" if x.dtype.is_float:
                 return fma(self.b, self.m, self.features.fma, *args)
             case _ if fn in NARROWING:
-                half = self.features.half
-                raw = to_storage(self.b, x, DTYPES[fn], half)
-                return from_storage(self.b, raw, DTYPES[fn], x.lanes, half)
+                raw = to_storage(self.b, x, DTYPES[fn], self.features)
+                return from_storage(self.b, raw, DTYPES[fn], x.lanes, self.features)
         if not x.dtype.is_float:
             raise BuildError(f"{fn} needs float operands, not {x.dtype}; cast them")
         if fn in DIRECT:

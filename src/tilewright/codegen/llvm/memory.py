@@ -28,7 +28,7 @@ class Memory:
 
     def __init__(self, emitter: Emitter) -> None:
         self.emitter = emitter
-        self.b, self.half = emitter.b, emitter.features.half
+        self.b, self.features = emitter.b, emitter.features
         self.clock = 0
 
     def touch(self, buffer: Buffer) -> None:
@@ -51,7 +51,7 @@ class Memory:
         raw = self.b.loaded((access.key, None))
         if raw is None:
             raw = access.value()
-        return from_storage(self.b, raw, access.dtype, access.count, self.half)
+        return from_storage(self.b, raw, access.dtype, access.count, self.features)
 
     def bits(self, buffer: Buffer, at: Affine, lanes: VectorLanes) -> SsaValue:
         """Elements as they lie in memory, integers of as many bits."""
@@ -79,7 +79,7 @@ class Memory:
         if raw is None:
             return None
         self.emitter.m.read.add(buffer.tensor.name)
-        return from_storage(self.b, raw, access.dtype, lanes.count, self.half)
+        return from_storage(self.b, raw, access.dtype, lanes.count, self.features)
 
     def gather(
         self, buffer: Buffer, at: SsaValue, lanes: VectorLanes, guard: SsaValue | None
@@ -88,7 +88,7 @@ class Memory:
         self.emitter.m.read.add(buffer.tensor.name)
         access = MemoryLoad(self.emitter, buffer, Affine(0), lanes, guard)
         raw = access.gather_from(access.address(at.text))
-        return from_storage(self.b, raw, access.dtype, lanes.count, self.half)
+        return from_storage(self.b, raw, access.dtype, lanes.count, self.features)
 
     def store(
         self,
@@ -100,7 +100,7 @@ class Memory:
     ) -> None:
         """Write `value` (as many lanes as the address has). `mask` switches lanes off."""
         self.touch(buffer)
-        raw = to_storage(self.b, value, buffer.tensor.dtype, self.half)
+        raw = to_storage(self.b, value, buffer.tensor.dtype, self.features)
         lanes = lanes if at.coefficient(LANE) else None
         MemoryStore(self.emitter, buffer, at, lanes, mask).write(raw)
 
@@ -114,6 +114,6 @@ class Memory:
     ) -> None:
         """Write lanes at a vector of element numbers (i64)."""
         self.touch(buffer)
-        raw = to_storage(self.b, value, buffer.tensor.dtype, self.half)
+        raw = to_storage(self.b, value, buffer.tensor.dtype, self.features)
         access = MemoryStore(self.emitter, buffer, Affine(0), lanes, mask)
         access.scatter_to(access.address(at.text), raw)
