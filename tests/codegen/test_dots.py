@@ -15,6 +15,7 @@ from kernel_runs import close, run
 from devices import tools
 from tilewright.codegen import compile_program
 from tilewright.expr.dag import ComputeDAG
+from tilewright.expr.intrinsics import maximum, minimum
 from tilewright.expr.nodes import Tensor
 from tilewright.expr.tensors import cast, compute, placeholder, reduce_axis
 from tilewright.expr.tensors import sum as sum_over
@@ -63,6 +64,24 @@ def conv(size: int, c: int, o: int, stride: int) -> Tensor:
     return compute((out, out, o), body, name="C")
 
 
+def chain(m: int, k: int, n: int, columns: int) -> Tensor:
+    """A product of bytes, of whose sums bytes are made that the next one multiplies."""
+    first = matmul(m, n, k)
+    narrow = compute(
+        (m, n),
+        lambda i, j: cast("uint8", minimum(maximum(first[i, j] // 64, 0), 255)),
+        name="Q",
+        dtype="uint8",
+    )
+    d = placeholder((n, columns), name="D", dtype="int8", constant=True)
+    r = reduce_axis(n, "r")
+    return compute(
+        (m, columns),
+        lambda i, j: sum_over(cast("int32", narrow[i, r]) * cast("int32", d[r, j]), r),
+        name="E",
+    )
+
+
 def bytes_of(program: Program, seed: int) -> dict[str, np.ndarray[Any, Any]]:
     """Random bytes, the ends of their ranges among them."""
     rng = np.random.default_rng(seed)
@@ -106,6 +125,7 @@ OUTPUTS = {
     "row": lambda: matmul(1, 48, 64),
     "square": lambda: matmul(48, 64, 128),
     "image": lambda: conv(9, 16, 32, 1),
+    "chain": lambda: chain(16, 32, 48, 24),
     "strided": lambda: conv(12, 8, 20, 2),
 }
 

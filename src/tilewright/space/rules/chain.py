@@ -33,7 +33,7 @@ from tilewright.expr.nodes import Axis, Expr, as_expr
 from tilewright.schedule.state import At, Stage
 from tilewright.schedule.steps import CacheWrite, ComputeAt, ComputeInline, StoreAt
 from tilewright.space.chains import Chain, chains, is_prologue, links_contractions
-from tilewright.space.decisions import variables
+from tilewright.space.decisions import TileFactors, variables
 from tilewright.space.derivation import Derivation, Rule, Verdict
 from tilewright.space.predicates import (
     fusible_consumer,
@@ -121,8 +121,10 @@ def _once(d: Derivation, axis: Axis, level: int) -> Expr:
     """The condition that the loops of an axis of the working stage up to a tile level, of a
     reduction the outer one, have one iteration.
     """
-    lengths = variables(d.decisions[f"{d.working.work}.{axis.name}"])
-    return reduce(mul, lengths if axis.reduce else lengths[level:]) >= axis.extent
+    tiles = d.decisions[f"{d.working.work}.{axis.name}"]
+    assert isinstance(tiles, TileFactors)
+    lengths = variables(tiles)
+    return reduce(mul, lengths if axis.reduce else lengths[level:]) >= tiles.extent
 
 
 def _in_one_piece(d: Derivation, chain: Chain, level: int) -> list[Expr]:

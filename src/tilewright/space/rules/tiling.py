@@ -147,6 +147,9 @@ def _split_axes(
         levels = [x for x in structure if (x.letter == "R") == axis.reduce]
         if len(levels) == 1:
             tiles[axis.name] = (axis.name,)
+            if dot is not None and axis.name == dot.axis:
+                d.apply(Split(stage.name, axis.name, (dot.length,)))
+                tiles[axis.name] = (f"{axis.name}.0",)
             continue
         tiles[axis.name] = tuple(f"{axis.name}.{i}" for i in range(len(levels)))
         if chunks is not None and axis.name == chunks.axis:
