@@ -190,25 +190,15 @@ def _on_tiles(a: Analysis, target: CpuTarget) -> Floats:
     depth = [i for i in depth if a.loops[i].kind is not Kind.DOT]
     if registers is None or not unrolled or len(vectors) != 1 or not depth:
         return np.full(a.n, np.inf)
-    height = _largest_divisor(a.extents[unrolled[-1]], registers.rows)
-    steps = _largest_divisor(a.extents[depth[-1]], registers.rows)
+    height = registers.part(a.extents[unrolled[-1]])
+    steps = registers.part(a.extents[depth[-1]])
     down = a.extents[unrolled].prod(0) / height
     width = np.minimum(a.extents[vectors[0]], registers.columns)
     across = a.extents[vectors[0]] / width
-    few = np.minimum(down, across)
-    fits = (down * across + few + 1 <= registers.count) & (across % 1 == 0)
-    fits &= (height >= registers.least) & (steps >= registers.least)
+    fits = registers.multiply(height, steps, down, across) & (across % 1 == 0)
     multiplied = np.maximum(down * across * np.maximum(height, steps), TILE_LATENCY)
     loaded = (down * height + across * steps) / TILE_ROWS_PER_CYCLE
     return np.where(fits, np.maximum(multiplied, loaded) / steps, np.inf)
-
-
-def _largest_divisor(extents: Floats, most: int) -> Floats:
-    """The largest divisor of each extent that is at most `most`."""
-    found = np.ones(len(extents))
-    for d in range(2, most + 1):
-        found = np.where(extents % d == 0, d, found)
-    return found
 
 
 def _is_turned(a: Analysis, b: int) -> Bools:

@@ -94,6 +94,7 @@ def _table() -> dict[str, DType]:
 DTYPES: dict[str, DType] = _table()
 FLOAT32 = DTYPES["float32"]
 FLOAT64 = DTYPES["float64"]
+INT16 = DTYPES["int16"]
 INT32 = DTYPES["int32"]
 INT64 = DTYPES["int64"]
 BOOL = DTYPES["bool"]

@@ -12,8 +12,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import product
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from tilewright.target.cpu import CpuTarget
+
+Numbers: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+Bools: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +85,22 @@ class TileRegisters:
     count: int
     least: int = 4
 
-    def fits(self, down: int, across: int) -> bool:
-        """Whether the tiles of a sum stay in registers, with one row or column of factors."""
-        return down * across + min(down, across) + 1 <= self.count
+    def part(self, extent: Numbers) -> Numbers:
+        """The largest divisor of an extent that is at most `rows`."""
+        found = np.ones_like(extent)
+        for d in range(2, self.rows + 1):
+            found = np.where(extent % d == 0, d, found)
+        return found
+
+    def multiply(self, height: Numbers, steps: Numbers, down: Numbers, across: Numbers) -> Bools:
+        """Whether so many tiles of a sum stay in registers, with one row or column of factors, and
+        have rows and steps enough.
+        """
+        fits: Bools = down * across + np.minimum(down, across) + 1 <= self.count
+        return fits & (height >= self.least) & (steps >= self.least)
 
 
 AMX = TileRegisters(16, 16, 8)
-
-
 TILED = {"bfloat16": "+amx-bf16", "int8": "+amx-int8", "uint8": "+amx-int8"}
 
 

@@ -20,6 +20,7 @@ from tilewright.ground.errors import BuildError
 from tilewright.runtime.host import ARM_HWCAPS, needed_features
 from tilewright.runtime.library import FORMAT
 from tilewright.target import CpuTarget
+from tilewright.target.cpu import ARCH_REQ_XCOMP_PERM, XTILEDATA
 
 HERE = Path(__file__).parent
 C_TYPES = {
@@ -169,7 +170,8 @@ def _cpu_check(target: CpuTarget, features: list[str]) -> list[str]:
         known = [f for f in features if f in GCC_FEATURES]
         tests = [f'__builtin_cpu_supports("{f}")' for f in known]
         if "amx-tile" in features:  # the kernel's word for the CPU's, and its permission
-            tests.append("syscall(SYS_arch_prctl, 0x1023, 18) == 0")
+            asked = f"{ARCH_REQ_XCOMP_PERM}, {XTILEDATA}"
+            tests.append(f"syscall(SYS_arch_prctl, {asked}) == 0")
             lacking = f"#include <sys/syscall.h>\n#include <unistd.h>\n{lacking}"
         return [lacking, f"#define CPU_FITS (__builtin_cpu_init(), {' && '.join(tests) or '1'})"]
     masks: dict[int, int] = {}

@@ -16,14 +16,13 @@ from tilewright.codegen.llvm.builder import Builder
 from tilewright.codegen.llvm.module import Module
 from tilewright.codegen.llvm.types import SsaValue, compute_type, shuffle_mask, vector
 from tilewright.expr.contraction.groups import narrow_factors
-from tilewright.expr.dtypes import DTYPES
+from tilewright.expr.dtypes import INT16, INT32
 from tilewright.expr.index.affine import Affine
 from tilewright.expr.nodes import Read
 from tilewright.nest.nodes import For, Store
 from tilewright.target import CpuTarget
 from tilewright.target.dots import Dot, dot_of
 
-INT16, INT32 = DTYPES["int16"], DTYPES["int32"]
 # By the bits of a register: a tail of a vector loop takes a narrower one.
 NAMES = {
     ("vpdpbusd", 512): "llvm.x86.avx512.vpdpbusd.512",
@@ -43,24 +42,23 @@ NARROWEST = 4  # lanes of a sum
 
 @dataclass(frozen=True, slots=True)
 class Dots:
-    """What a dot loop multiplies, and by which instruction; `places` are where the reads of its
-    first iteration are.
-    """
+    """What a dot loop multiplies, where its first iteration reads, and by which instruction."""
 
     dot: Dot
-    reads: tuple[Read, Read]
-    places: tuple[Affine, ...] = ()
+    factors: tuple[tuple[Read, Affine], ...]
 
 
-def factors_of(node: For, target: CpuTarget) -> Dots | None:
-    """The two reads that a dot loop multiplies; None where the target has no instruction for it."""
+def factors_of(node: For, target: CpuTarget) -> tuple[Dot, tuple[Read, Read]] | None:
+    """The two reads that a dot loop multiplies, and by which instruction; None where the target has
+    none for it.
+    """
     store = node.body
     assert isinstance(store, Store)
     reads = narrow_factors(store.value)
     if store.reduce != "sum" or reads is None:
         return None
     dot = dot_of(target, *(read.tensor.dtype.name for read in reads))
-    return None if dot is None or dot.length != node.extent else Dots(dot, reads)
+    return None if dot is None or dot.length != node.extent else (dot, reads)
 
 
 def dot_product(

@@ -17,10 +17,8 @@ from tilewright.codegen.llvm.indices import LANE
 from tilewright.codegen.llvm.loads import MemoryLoad
 from tilewright.codegen.llvm.stores import MemoryStore
 from tilewright.codegen.llvm.types import SsaValue
-from tilewright.expr.dtypes import DTYPES
+from tilewright.expr.dtypes import INT16
 from tilewright.expr.index.affine import Affine
-
-INT16 = DTYPES["int16"]
 
 
 class Memory:
@@ -48,18 +46,20 @@ class Memory:
             guard = None
         lanes = lanes if at.coefficient(LANE) else None
         access = MemoryLoad(self.emitter, buffer, at, lanes, guard)
-        raw = self.b.loaded((access.key, None))
-        if raw is None:
-            raw = access.value()
+        raw = self._loaded(access)
         return from_storage(self.b, raw, access.dtype, access.count, self.features)
 
     def bits(self, buffer: Buffer, at: Affine, lanes: VectorLanes) -> SsaValue:
         """Elements as they lie in memory, integers of as many bits."""
         self.emitter.m.read.add(buffer.tensor.name)
         access = MemoryLoad(self.emitter, buffer, at, lanes, None)
-        raw = self.b.loaded((access.key, None)) or access.value()
         dtype = INT16 if access.dtype.bits == 16 else access.dtype
-        return SsaValue(raw, dtype, access.count)
+        return SsaValue(self._loaded(access), dtype, access.count)
+
+    def _loaded(self, access: MemoryLoad) -> str:
+        """The loaded value, or that of an equal load before."""
+        found: str | None = self.b.loaded((access.key, None))
+        return access.value() if found is None else found
 
     def pick(
         self,

@@ -17,9 +17,8 @@ from tilewright.codegen.llvm.builder import Builder
 from tilewright.codegen.llvm.machine import Features
 from tilewright.codegen.llvm.module import Module
 from tilewright.codegen.llvm.types import SsaValue, compute_type, constant
-from tilewright.expr.dtypes import DTYPES, FLOAT32, FLOAT64, INT64
+from tilewright.expr.dtypes import FLOAT32, FLOAT64, INT32, INT64
 
-INT32 = DTYPES["int32"]
 LOG2_E = 1.4426950408889634
 LN2_HIGH = 0.693145751953125
 LN2_LOW = 1.42860677e-6

@@ -202,17 +202,25 @@ class Walker:
                 self.ev.enter_lanes(lanes, start)
                 self.visit(node.body)
             self.ev.lanes = None
-        elif node.kind is Kind.DOT and self.ev.is_dot(node):
-            env[name] = Affine(0)
-            self.visit(node.body)
-            self.ev.dot = None
-        elif node.kind in (Kind.UNROLLED, Kind.VECTOR, Kind.DOT):
+        elif node.kind is Kind.DOT:
+            self.dot(node)
+        elif node.kind in (Kind.UNROLLED, Kind.VECTOR):
             for i in range(extent):
                 env[name] = Affine(i)
                 self.visit(node.body)
         else:
             self.serial(node)
         env.pop(name, None)
+
+    def dot(self, node: For) -> None:
+        """A dot: one instruction where there is one for it, else its terms one by one."""
+        env, name = self.ix.env, node.var.name
+        env[name] = Affine(0)
+        self.ev.dot = self.ev.dots_of(node)
+        for i in range(iterations(node) if self.ev.dot is None else 1):
+            env[name] = Affine(i)
+            self.visit(node.body)
+        self.ev.dot = None
 
     def serial(self, node: For) -> None:
         """A loop that runs, from a start and for a count that guards below it may restrict."""

@@ -15,7 +15,7 @@ from itertools import product
 import numpy as np
 
 from tilewright.codegen.llvm.values import Evaluator
-from tilewright.codegen.matrices import TileProduct, matrix_of
+from tilewright.codegen.passes.matrices import TileProduct, matrix_of
 from tilewright.expr.dtypes import DTYPES
 from tilewright.expr.index.affine import Affine
 from tilewright.expr.nodes import Const, Read
@@ -61,7 +61,8 @@ class TileWriter:
         found = matrix_of(node, self.target, self.ev.forms) if node.kind is Kind.TILE else None
         if found is None:
             return None
-        moving = self.ev.forms.variables(self._flat(found.store))
+        sums = self.ev.form(found.store, found.store.tensor, found.store.indices)
+        moving = self.ev.forms.variables(sums)
         return None if moving & set(outer) else found
 
     def sums(self, node: Node) -> frozenset[str]:
@@ -124,7 +125,7 @@ class TileWriter:
         self._loaded = None
         self._each_sum(matrix, "tilestored64")
         if others:
-            self._load(self.usual)
+            self.b.do(self._setting(self.usual))
         self.ev.memory.touch(self.ev.buffers[matrix.store.tensor.name])
 
     def _configure(self, matrix: TileProduct) -> bool:
@@ -144,15 +145,15 @@ class TileWriter:
         symbol = self.m.table(f"tiles:{table.tobytes().hex()}", table, DTYPES["uint8"])
         if not self.usual:
             self.usual = symbol
-            fn = self.m.declare("llvm.x86.ldtilecfg", "void", ["ptr"])
-            self.b.entry.append(f"  call void {fn}(ptr {symbol})")
+            self.b.entry.append(f"  {self._setting(symbol)}")
         if self.usual != symbol:
-            self._load(symbol)
+            self.b.do(self._setting(symbol))
         return self.usual != symbol
 
-    def _load(self, symbol: str) -> None:
+    def _setting(self, symbol: str) -> str:
+        """The instruction that takes a configuration."""
         fn = self.m.declare("llvm.x86.ldtilecfg", "void", ["ptr"])
-        self.b.do(f"call void {fn}(ptr {symbol})")
+        return f"call void {fn}(ptr {symbol})"
 
     def release(self) -> None:
         """Leave the registers as others expect them, at the end of the function."""
@@ -162,9 +163,8 @@ class TileWriter:
 
     def _each_sum(self, matrix: TileProduct, how: str) -> None:
         for i, j in product(range(matrix.down), range(matrix.across)):
-            read = Read(matrix.store.tensor, matrix.store.indices)
             number = i * matrix.across + j
-            self._move(how, number, matrix, read, matrix.store, i, j, matrix.rows[-1].var.name)
+            self._move(how, number, matrix, matrix.store, i, j, matrix.rows[-1].var.name)
 
     def _step(self, matrix: TileProduct) -> None:
         """Load the factors' tiles and multiply every pair."""
@@ -187,24 +187,23 @@ class TileWriter:
     def _factor(self, m: TileProduct, is_left: bool, number: int, tile: int) -> None:
         read, i, j = (m.left, tile, 0) if is_left else (m.right, 0, tile)
         along = m.rows[-1].var.name if is_left else m.depth.var.name
-        self._move("tileloadd64", number, m, read, read, i, j, along)
+        self._move("tileloadd64", number, m, read, i, j, along)
 
     def _move(
         self,
         how: str,
         number: int,
         m: TileProduct,
-        read: Read,
-        key: object,
+        access: Read | Store,
         i: int,
         j: int,
         along: str,
     ) -> None:
         """A tile from memory or back, whose rows lie along a loop."""
         ev = self.ev
-        buffer = ev.buffers[read.tensor.name]
-        ev.m.read.add(read.tensor.name)
-        form = ev.form(key, read.tensor, read.indices)
+        buffer = ev.buffers[access.tensor.name]
+        ev.m.read.add(access.tensor.name)
+        form = ev.form(access, access.tensor, access.indices)
         env = ev.ix.env
         before = dict(env)
         for loop in (m.depth, m.terms):
@@ -217,13 +216,10 @@ class TileWriter:
         env[m.lanes.var.name] = Affine(j * m.width)
         at = ev.ix.resolve(form)
         assert at is not None, "the indices of tiles are linear"
-        size = read.tensor.dtype.bytes
+        size = access.tensor.dtype.bytes
         pointer = ev.ix.pointer(buffer.base, at, size)
         stride = form.coefficient(along) * size
         fn = self.m.declare(f"llvm.x86.{how}", "void", ["i8", "ptr", "i64"])
         self.b.do(f"call void {fn}(i8 {number}, ptr {pointer}, i64 {stride})")
         env.clear()
         env.update(before)
-
-    def _flat(self, store: Store) -> Affine:
-        return self.ev.form(store, store.tensor, store.indices)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial, reduce
 from math import prod
 
@@ -417,41 +416,39 @@ class Evaluator:
 
     # ---- reductions -------------------------------------------------------------------------
 
-    def is_dot(self, node: For) -> bool:
-        """Whether an instruction does all iterations of a loop at once, in full lanes; then it is
-        what `accumulate` writes until `dot` is None again.
+    def dots_of(self, node: For) -> Dots | None:
+        """How an instruction does all iterations of a loop at once, whose variable is 0 here; None
+        where none does. As `dot` it is what `accumulate` writes.
         """
-        self.dot = None
         if self.lanes is None or self.guard is not None or not isinstance(node.body, Store):
-            return False
-        factors = factors_of(node, self.target)
-        if factors is None:
-            return False
-        places = []
-        self.ix.env[node.var.name] = Affine(0)
-        for read in factors.reads:
+            return None
+        found = factors_of(node, self.target)
+        if found is None:
+            return None
+        dot, reads = found
+        factors = []
+        for read in reads:
             form = self.form(read, read.tensor, read.indices)
             at = self.ix.resolve(form)
             if at is None or form.coefficient(node.var.name) != 1:
-                return False
-            if at.coefficient(LANE) not in (0, factors.dot.length):
-                return False
+                return None
+            if at.coefficient(LANE) not in (0, dot.length):
+                return None
             if self.registers.get(read.tensor.name, at) is not None:
-                return False
-            places.append(at)
-        self.dot = replace(factors, places=tuple(places))
-        return True
+                return None
+            factors.append((read, at))
+        return Dots(dot, tuple(factors))
 
     def _dot(self, dots: Dots, old: SsaValue) -> SsaValue:
         """`old` and the products of all terms of a dot."""
         assert self.lanes is not None
-        length, count = dots.dot.length, self.lanes.count
+        length = dots.dot.length
         values = []
-        for read, at in zip(dots.reads, dots.places, strict=True):
-            stride = at.coefficient(LANE)
-            span = VectorLanes(
-                "", length * (count if stride else 1), length * (self.lanes.active if stride else 1)
+        for read, at in dots.factors:
+            count, active = (
+                (self.lanes.count, self.lanes.active) if at.coefficient(LANE) else (1, 1)
             )
+            span = VectorLanes("", length * count, length * active)
             along = at.without(LANE).plus(Affine(0, ((LANE, 1),)))
             values.append(self.memory.bits(self.buffers[read.tensor.name], along, span))
         return dot_product(self.b, self.m, dots.dot, self.widen(old), *values)

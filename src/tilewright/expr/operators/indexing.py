@@ -14,7 +14,7 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
-from tilewright.expr.dtypes import BOOL, DTYPES, FLOAT32, INT64
+from tilewright.expr.dtypes import BOOL, DTYPES, FLOAT32, INT32, INT64
 from tilewright.expr.nodes import Expr, Tensor, as_expr, binary, call, cast, const, select
 from tilewright.expr.operators.elementwise import elementwise
 from tilewright.expr.operators.movement import clamped_index
@@ -32,7 +32,6 @@ from tilewright.expr.tensors import prod as prod_over
 from tilewright.expr.tensors import sum as sum_over
 from tilewright.ground.errors import ExprError
 
-INT32 = DTYPES["int32"]
 COMBINE: dict[str, tuple[str, Callable[..., Any], Callable[[Any, Any], Any]]] = {
     "add": ("sum", sum_over, lambda a, b: a + b),
     "mul": ("prod", prod_over, lambda a, b: a * b),

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from tilewright.expr.dtypes import DTYPES, INT64, DType
+from tilewright.expr.dtypes import INT32, INT64, DType
 from tilewright.expr.nodes import (
     Axis,
     Binary,
@@ -39,7 +39,6 @@ from tilewright.nest.nodes import For, If, Kind, Node, Store, allocated, seq
 from tilewright.schedule.forms.form import Chosen, Form, Place
 from tilewright.schedule.state import Stage, State, extent_int
 
-INT32 = DTYPES["int32"]
 BLOCKS = (16, 8, 4)  # neighbours asked together, the first of which there are enough
 RANKED = "form.ranked"
 MOST_DIGITS = 11  # bits of a digit: its counts stay near

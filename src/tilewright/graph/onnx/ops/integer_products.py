@@ -24,9 +24,9 @@ Zero = Value | None
 MIDDLE = 128  # between signed and unsigned bytes
 
 
-def matmul_sums(call: OperatorCall, a: Value, b: Value, za: Zero, zb: Zero) -> Value:
+def matmul_sums(call: OperatorCall, a: Value, b: Value, za: Zero = None, zb: Zero = None) -> Value:
     """(a - za) @ (b - zb) of bytes; za is one or one a row, zb one or one a column."""
-    za, zb = _live(along(call, za, 1)), _live(along(call, zb, 0))
+    za, zb = _live(za and along(call, za, 1)), _live(zb and along(call, zb, 0))
     if min(a.rank, b.rank) < 2:
         return matmul(call, shifted(call, a, za), shifted(call, b, zb))
     a, za = _unsigned(call, a, za)
@@ -39,11 +39,13 @@ def matmul_sums(call: OperatorCall, a: Value, b: Value, za: Zero, zb: Zero) -> V
     return _corrected(call, matmul(call, a, b), za, zb, rows, columns, a.shape[-1])
 
 
-def conv_sums(call: OperatorCall, x: Value, w: Value, zx: Zero, zw: Zero, **window: Any) -> Value:
+def conv_sums(
+    call: OperatorCall, x: Value, w: Value, zx: Zero = None, zw: Zero = None, **window: Any
+) -> Value:
     """conv(x - zx, w - zw) of bytes, both channels-first: zx is one, zw one or one an output
     channel. What is around the image is zero, so zx before anything is taken from it.
     """
-    zx, zw = _live(along(call, zx, 0)), _live(along(call, zw, w.rank - 1))
+    zx, zw = _live(zx and along(call, zx, 0)), _live(zw and along(call, zw, w.rank - 1))
     groups = window.get("group", 1)
     weights, zero = _signed(call, w, zw)
     if groups > 1 and zero is not None:
@@ -57,8 +59,7 @@ def conv_sums(call: OperatorCall, x: Value, w: Value, zx: Zero, zw: Zero, **wind
         pairs = sliding(call, spatial, kernel, **around, **slides)["padding"]
         both = [0, 0, *(p[0] for p in pairs), 0, 0, *(p[1] for p in pairs)]
         x = pad(call, x, paddings=both, value=call.cast(zx, x.dtype))
-    if zero is not None and zero.elements > 1:
-        zero = call.builder.reshape(zero, (zero.elements, *(1,) * (w.rank - 2)))
+    zero = zero and channelwise(call, zero, w.rank - 2)
 
     def windows() -> Value:
         ones = call.literal(np.ones((1, *w.shape[1:]), np.int8))
@@ -67,7 +68,7 @@ def conv_sums(call: OperatorCall, x: Value, w: Value, zx: Zero, zw: Zero, **wind
     def of_weights() -> Value:
         axes = tuple(range(1, w.rank))
         total = call.emit("reduce_sum", call.cast(weights, "int32"), axes=axes, keepdims=False)
-        return call.builder.reshape(total, (w.shape[0], *(1,) * (w.rank - 2)))
+        return channelwise(call, total, w.rank - 2)
 
     sums = conv(call, x, weights, **window)
     return _corrected(call, sums, zx, zero, windows, of_weights, prod(w.shape[1:]))
@@ -94,16 +95,13 @@ def _corrected(
     if za is not None:
         shift = right()
         if zb is not None:
-            shift = call.emit("subtract", shift, _scaled(call, zb, depth))
+            each = call.emit("multiply", call.cast(zb, "int32"), call.literal(np.int32(depth)))
+            shift = call.emit("subtract", shift, each)
         sums = call.emit("subtract", sums, call.emit("multiply", shift, call.cast(za, "int32")))
     if zb is not None:
         shift = call.emit("multiply", left(), call.cast(zb, "int32"))
         sums = call.emit("subtract", sums, shift)
     return sums
-
-
-def _scaled(call: OperatorCall, zero: Value, depth: int) -> Value:
-    return call.emit("multiply", call.cast(zero, "int32"), call.literal(np.int32(depth)))
 
 
 def _unsigned(call: OperatorCall, x: Value, zero: Zero) -> tuple[Value, Zero]:
@@ -117,10 +115,9 @@ def _signed(call: OperatorCall, w: Value, zero: Zero) -> tuple[Value, Zero]:
     """The same differences of signed bytes: without a zero point where that is known to fit."""
     if w.dtype == "int8" and zero is None:
         return w, None
-    if w.constant is not None and (zero is None or zero.constant is not None):
-        values = w.constant.astype(np.int32)
-        if zero is not None and zero.constant is not None:
-            values = values - zero.constant
+    less = 0 if zero is None else zero.constant
+    if w.constant is not None and less is not None:
+        values = w.constant.astype(np.int32) - less
         if values.min() >= -MIDDLE and values.max() < MIDDLE:
             return call.literal(values.astype(np.int8)), None
     if w.dtype == "int8":
@@ -143,9 +140,14 @@ def _live(zero: Zero) -> Zero:
     return None if zero is None or (zero.constant is not None and not zero.constant.any()) else zero
 
 
-def along(call: OperatorCall, value: Zero, after: int) -> Zero:
+def along(call: OperatorCall, value: Value, after: int) -> Value:
     """A zero point or scale: one value, or one an index of a dimension with `after` behind it."""
-    if value is None or (value.elements > 1 and (value.rank != 1 or not after)):
+    if value.elements > 1 and (value.rank != 1 or not after):
         return value
+    return channelwise(call, value, after)
+
+
+def channelwise(call: OperatorCall, value: Value, after: int) -> Value:
+    """One value, or one an index of a dimension with `after` behind it, of whatever shape."""
     shape = (value.elements, *(1,) * after) if value.elements > 1 else ()
     return call.builder.reshape(value, shape)

@@ -1,7 +1,7 @@
 """ONNX's quantised operators: integers in, exact int32 sums, one rounding at the end.
 
 QuantizeLinear(x, s, z)         →  cast(clip(round(x / s) + z))
-MatMulInteger(a, b, za, zb)     →  matmul(int32(a) - za, int32(b) - zb)
+MatMulInteger(a, b, za, zb)     →  matmul(int32(a) - za, int32(b) - zb), see `integer_products`
 QLinearMatMul(..)               →  quantise(float(MatMulInteger(..)) · sa · sb / sy)
 """
 
@@ -13,14 +13,20 @@ from typing import Any
 import numpy as np
 import onnx
 
+from tilewright.expr.contraction.groups import NARROW
 from tilewright.expr.dtypes import DTYPES, dtype
 from tilewright.graph.ir import Value
 from tilewright.graph.onnx.ops import contraction
 from tilewright.graph.onnx.ops.call import OperatorCall, Translator
-from tilewright.graph.onnx.ops.integer_products import along, conv_sums, matmul_sums, shifted
+from tilewright.graph.onnx.ops.integer_products import (
+    along,
+    channelwise,
+    conv_sums,
+    matmul_sums,
+    shifted,
+)
 from tilewright.ground.errors import ExprError
 
-BYTES = ("int8", "uint8")
 SHORTEST = 8
 """Products of a sum along one axis: fewer are multiplied as floats."""
 
@@ -97,7 +103,7 @@ def dequantize(
     result = scale.dtype
     if output_dtype:
         result = dtype(onnx.helper.tensor_dtype_to_np_dtype(output_dtype)).name
-    if scale.dtype == result == "float32" and x.dtype in BYTES:
+    if scale.dtype == result == "float32" and x.dtype in NARROW["int32"]:
         of_x = [scale] if zero is None else [scale, zero]
         return call.emit("dequantize", x, *(spread(call, v, x, axis, block_size) for v in of_x))
     y = shifted(call, x, None if zero is None else spread(call, zero, x, axis, block_size))
@@ -157,7 +163,11 @@ def matmul(call: OperatorCall, a: Value, b: Value) -> Value:
     found = None if min(a.rank, b.rank) < 2 else of_bytes(call, a, b, b.rank - 1, a.shape[-1])
     if found is None:
         return contraction.matmul(call, a, b)
-    left, right = found
+    return _product(call, *found)
+
+
+def _product(call: OperatorCall, left: Quantised, right: Quantised) -> Value:
+    """The product of matrices of bytes, in floats."""
     sums = matmul_sums(call, left.x, right.x, left.zero, right.zero)
     scale = call.emit("multiply", left.scale, right.scale)
     return call.emit("multiply", call.cast(sums, "float32"), scale)
@@ -174,11 +184,13 @@ def gemm(
     transA: bool = False,
     transB: bool = False,
 ) -> Value:
-    right = call.builder.transpose(b, (1, 0)) if transB else b
-    depth = a.shape[1]
-    if transA or (alpha, beta) != (1.0, 1.0) or of_bytes(call, a, right, 1, depth) is None:
+    found = None
+    if not transA and alpha == beta == 1.0:
+        right = call.builder.transpose(b, (1, 0)) if transB else b
+        found = of_bytes(call, a, right, 1, a.shape[1])
+    if found is None:
         return contraction.gemm(call, a, b, c, alpha=alpha, beta=beta, transA=transA, transB=transB)
-    y = matmul(call, a, right)
+    y = _product(call, *found)
     return y if c is None else call.emit("add", y, c)
 
 
@@ -189,33 +201,14 @@ def conv(call: OperatorCall, x: Value, w: Value, bias: Value | None = None, **wi
         return contraction.conv(call, x, w, bias, **window)
     left, right = found
     sums = conv_sums(call, left.x, right.x, left.zero, right.zero, **window)
-    channels = (w.shape[0], *(1,) * (x.rank - 2))
-    each = call.builder.reshape(right.scale, channels if right.scale.elements > 1 else ())
+    each = channelwise(call, right.scale, x.rank - 2)
     y = call.emit("multiply", call.cast(sums, "float32"), call.emit("multiply", left.scale, each))
-    return y if bias is None else call.emit("add", y, call.builder.reshape(bias, channels))
-
-
-def matmul_integer(
-    call: OperatorCall, a: Value, b: Value, za: Value | None = None, zb: Value | None = None
-) -> Value:
-    return matmul_sums(call, a, b, za, zb)
-
-
-def conv_integer(
-    call: OperatorCall,
-    x: Value,
-    w: Value,
-    zx: Value | None = None,
-    zw: Value | None = None,
-    **window: Any,
-) -> Value:
-    """Padding stands for zero, that is for the zero point of the input."""
-    return conv_sums(call, x, w, zx, zw, **window)
+    return y if bias is None else call.emit("add", y, channelwise(call, bias, x.rank - 2))
 
 
 def _requantised(call: OperatorCall, sums: Value, scales: Value, y: Value, zero: Value) -> Value:
     """int32 sums in units of `scales`, quantised by the scale `y`."""
-    ratio = call.cast(call.emit("divide", scales, along(call, y, 0) or y), "float32")
+    ratio = call.cast(call.emit("divide", scales, along(call, y, 0)), "float32")
     real = call.emit("multiply", call.cast(sums, "float32"), ratio)
     return rounded(call, real, along(call, zero, 0), zero.dtype)
 
@@ -232,9 +225,8 @@ def qlinear_matmul(
     zy: Value,
 ) -> Value:
     sums = matmul_sums(call, a, b, za, zb)
-    rows, columns = along(call, sa, 1), along(call, sb, 0)
-    assert rows is not None and columns is not None, "both scales are there"
-    return _requantised(call, sums, call.emit("multiply", rows, columns), sy, zy)
+    scales = call.emit("multiply", along(call, sa, 1), along(call, sb, 0))
+    return _requantised(call, sums, scales, sy, zy)
 
 
 def qlinear_conv(
@@ -252,20 +244,18 @@ def qlinear_conv(
 ) -> Value:
     sums = conv_sums(call, x, w, zx, zw, **window)
     if bias is not None:
-        channels = (w.shape[0], *(1,) * (x.rank - 2))
-        sums = call.emit("add", sums, call.builder.reshape(bias, channels))
+        sums = call.emit("add", sums, channelwise(call, bias, x.rank - 2))
     scale = along(call, call.emit("multiply", sx, sw), x.rank - 2)
-    assert scale is not None, "both scales are there"
     return _requantised(call, sums, scale, sy, zy)
 
 
 QUANTISED: dict[str, Translator] = {
     "Conv": conv,
-    "ConvInteger": conv_integer,
+    "ConvInteger": conv_sums,
     "DequantizeLinear": dequantize,
     "Gemm": gemm,
     "MatMul": matmul,
-    "MatMulInteger": matmul_integer,
+    "MatMulInteger": matmul_sums,
     "QLinearConv": qlinear_conv,
     "QLinearMatMul": qlinear_matmul,
     "QuantizeLinear": quantize,
