@@ -15,6 +15,7 @@ from native_kernels import SCALE, fill_in, map_artifact, object_code, scale_arti
 from tilewright.contract.artifact import Array
 from tilewright.ground.errors import InputError
 from tilewright.runtime import Artifact, CompiledFunction, aligned_empty
+from tilewright.runtime.results import KEPT_BYTES
 
 pytestmark = pytest.mark.cpu
 
@@ -125,7 +126,8 @@ def aligned(values: object) -> Array:
 
 
 def test_memory_of_dropped_results_is_used_again() -> None:
-    fn, x = increment(1000), aligned(np.ones(1000))
+    elements = KEPT_BYTES // FLOAT.itemsize
+    fn, x = increment(elements), aligned(np.ones(elements))
     places = {fn(x)[0].ctypes.data for _ in range(5)}
     assert len(places) == 1
     kept = [fn(x)[0] for _ in range(5)]
