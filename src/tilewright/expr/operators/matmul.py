@@ -161,8 +161,8 @@ def packed_dense(
     def body(*index: Any) -> Expr:
         *rows, j = index
         k = (block * length + word) * per + piece
-        factor = cast(FLOAT32, x[(*rows, k)]) * number(j)
-        return sum_over(factor * cast(FLOAT32, scale[j, block]), (block, word, piece))
+        weight = number(j) * cast(FLOAT32, scale[j, block])  # one for all rows of a tile
+        return sum_over(cast(FLOAT32, x[(*rows, k)]) * weight, (block, word, piece))
 
     names = ["i"] if len(outer) == 1 else [f"i{d}" for d in range(len(outer))]
     return compute((*outer, columns), with_axes([*names, "j"], body), name=name, dtype=x.dtype)
