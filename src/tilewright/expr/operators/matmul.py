@@ -10,10 +10,11 @@ Products of narrow integers are summed in int32, which is the result's dtype.
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from tilewright.expr.dtypes import DTYPES, FLOAT32
-from tilewright.expr.nodes import Expr, Tensor, call, cast
+from tilewright.expr.nodes import Expr, Tensor, as_expr, call, cast
 from tilewright.expr.operators.shapes import (
     accumulated,
     broadcast_read,
@@ -120,6 +121,10 @@ def dense(
     return product if bias is None else add_bias(product, bias, name=name)
 
 
+MANY_ROWS = 4
+"""Rows from which on weights are scaled, once for a tile of them; of fewer, the sums of words."""
+
+
 def packed_dense(
     x: Tensor,
     words: Tensor,
@@ -146,23 +151,36 @@ def packed_dense(
         raise ExprError(f"{name}: {x.shape} and {blocks} blocks of {length * per} do not fit")
     kind = DTYPES[f"{'int' if signed else 'uint'}{words.dtype.bits}"]
     block, word = reduce_axis(blocks, "block"), reduce_axis(length, "word")
-    piece = reduce_axis(per, "piece")
     above = words.dtype.bits - bits
+    over, pieces = [block, word], list[Any](range(per))
+    many = per == 1 or prod(outer) >= MANY_ROWS
+    if many:
+        over.append(reduce_axis(per, "piece"))
+        pieces = over[2:]
 
-    def number(j: Any) -> Expr:
+    def number(j: Any, piece: Any) -> Expr:
         q: Expr = words[j, block, word]
+        low = cast(q.dtype, as_expr(piece * bits))
         if above and signed:
-            q = call("shr", cast(kind, call("shl", q, above - cast(q.dtype, piece * bits))), above)
+            q = call("shr", cast(kind, call("shl", q, above - low)), above)
         elif above:
-            q = call("bitand", call("shr", q, cast(q.dtype, piece * bits)), (1 << bits) - 1)
+            q = call("bitand", call("shr", q, low), (1 << bits) - 1)
         real = cast(FLOAT32, cast(kind, q))
         return real if zero is None else real - cast(FLOAT32, zero[j, block])
 
     def body(*index: Any) -> Expr:
         *rows, j = index
-        k = (block * length + word) * per + piece
-        weight = number(j) * cast(FLOAT32, scale[j, block])  # one for all rows of a tile
-        return sum_over(cast(FLOAT32, x[(*rows, k)]) * weight, (block, word, piece))
+
+        def factor(piece: Any) -> Expr:
+            return cast(FLOAT32, x[(*rows, (block * length + word) * per + piece)])
+
+        each = cast(FLOAT32, scale[j, block])
+        if many:
+            return sum_over(factor(pieces[0]) * (number(j, pieces[0]) * each), over)
+        total = factor(0) * number(j, 0)
+        for piece in pieces[1:]:
+            total = call("fma", factor(piece), number(j, piece), total)
+        return sum_over(total * each, over)
 
     names = ["i"] if len(outer) == 1 else [f"i{d}" for d in range(len(outer))]
     return compute((*outer, columns), with_axes([*names, "j"], body), name=name, dtype=x.dtype)
