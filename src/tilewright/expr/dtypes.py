@@ -92,6 +92,8 @@ def _table() -> dict[str, DType]:
 
 
 DTYPES: dict[str, DType] = _table()
+FEW_BITS = {"int2": "int8", "int4": "int8", "uint2": "uint8", "uint4": "uint8"}
+"""Types that files have, and in what their elements are stored here, one each."""
 FLOAT32 = DTYPES["float32"]
 FLOAT64 = DTYPES["float64"]
 INT16 = DTYPES["int16"]

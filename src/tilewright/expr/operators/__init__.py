@@ -103,6 +103,7 @@ from tilewright.expr.operators.matmul import (
     batch_matmul,
     dense,
     matmul,
+    packed_dense,
 )
 from tilewright.expr.operators.movement import (
     broadcast_to,

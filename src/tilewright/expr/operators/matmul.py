@@ -3,15 +3,18 @@
     matmul(a, b)            [m, k] x [k, n] -> [m, n]
     batch_matmul(a, b)      [..., m, k] x [..., k, n] -> [..., m, n], batches broadcast
     dense(x, w, bias)       [..., k] x [k, n] + [n] -> [..., n]
+    packed_dense(x, w, s)   [..., k] x [n, blocks, words] -> [..., n], weights of few bits
 
 Products of narrow integers are summed in int32, which is the result's dtype.
 """
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
-from tilewright.expr.nodes import Expr, Tensor, cast
+from tilewright.expr.dtypes import DTYPES, FLOAT32
+from tilewright.expr.nodes import Expr, Tensor, as_expr, call, cast
 from tilewright.expr.operators.shapes import (
     accumulated,
     broadcast_read,
@@ -116,6 +119,71 @@ def dense(
         dtype=sum_dtype(x, w, wanted=dtype),
     )
     return product if bias is None else add_bias(product, bias, name=name)
+
+
+MANY_ROWS = 4
+"""Rows from which on weights are scaled, once for a tile of them; of fewer, the sums of words."""
+
+
+def packed_dense(
+    x: Tensor,
+    words: Tensor,
+    scale: Tensor,
+    zero: Tensor | None = None,
+    *,
+    bits: int,
+    signed: bool,
+    name: str = "packed_dense",
+) -> Tensor:
+    """`x` [..., k] times weights of `bits` bits, (q - zero) * scale, summed in float32.
+
+    `words` [n, blocks, w] are unsigned integers that hold the numbers q of a column one after the
+    other, the first in the lowest bits; a block of them has one `scale` [n, blocks] and one `zero`.
+    Raises ExprError when words hold no whole number of q, or not k of them.
+    """
+    columns, blocks, length = extents(words)
+    *outer, depth = extents(x)
+    per, rest = divmod(words.dtype.bits, bits)
+    tables = [extents(t) for t in (scale, zero) if t is not None]
+    if words.dtype.kind != "uint" or rest or any(t != (columns, blocks) for t in tables):
+        raise ExprError(f"{name}: {words} and {tables} are no weights of {bits} bits in blocks")
+    if depth != blocks * length * per:
+        raise ExprError(f"{name}: {x.shape} and {blocks} blocks of {length * per} do not fit")
+    kind = DTYPES[f"{'int' if signed else 'uint'}{words.dtype.bits}"]
+    block, word = reduce_axis(blocks, "block"), reduce_axis(length, "word")
+    above = words.dtype.bits - bits
+    over, pieces = [block, word], list[Any](range(per))
+    many = per == 1 or prod(outer) >= MANY_ROWS
+    if many:
+        over.append(reduce_axis(per, "piece"))
+        pieces = over[2:]
+
+    def number(j: Any, piece: Any) -> Expr:
+        q: Expr = words[j, block, word]
+        low = cast(q.dtype, as_expr(piece * bits))
+        if above and signed:
+            q = call("shr", cast(kind, call("shl", q, above - low)), above)
+        elif above:
+            q = call("bitand", call("shr", q, low), (1 << bits) - 1)
+        real = cast(FLOAT32, cast(kind, q))
+        return real if zero is None else real - cast(FLOAT32, zero[j, block])
+
+    def body(*index: Any) -> Expr:
+        *rows, j = index
+
+        def factor(piece: Any) -> Expr:
+            return cast(FLOAT32, x[(*rows, (block * length + word) * per + piece)])
+
+        each = cast(FLOAT32, scale[j, block])
+        if many:
+            return sum_over(factor(pieces[0]) * (number(j, pieces[0]) * each), over)
+        total = factor(0) * number(j, 0)
+        for piece in pieces[1:]:
+            total = call("fma", factor(piece), number(j, piece), total)
+        return sum_over(total * each, over)
+
+    names = ["i"] if len(outer) == 1 else [f"i{d}" for d in range(len(outer))]
+    return compute((*outer, columns), with_axes([*names, "j"], body), name=name, dtype=x.dtype)
 
 
 def add_bias(x: Tensor, bias: Tensor, *, name: str) -> Tensor:

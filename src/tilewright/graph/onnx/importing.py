@@ -22,7 +22,7 @@ import numpy as np
 import onnx
 import onnx.numpy_helper
 
-from tilewright.expr.dtypes import DTYPES
+from tilewright.expr.dtypes import DTYPES, FEW_BITS
 from tilewright.expr.dtypes import dtype as as_dtype
 from tilewright.graph.builder import GraphBuilder
 from tilewright.graph.ir import Array, Graph, Value
@@ -40,7 +40,7 @@ from tilewright.graph.onnx.fold import (
 from tilewright.graph.onnx.functions import definition, is_defined
 from tilewright.graph.onnx.limits import ADDRESSABLE, Allowance
 from tilewright.graph.onnx.ops import translator_of
-from tilewright.graph.onnx.ops.call import Known, OperatorCall, Rejected, translate
+from tilewright.graph.onnx.ops.call import FewBits, Known, OperatorCall, Rejected, translate
 from tilewright.graph.onnx.region import Noted, SubgraphImporter
 from tilewright.graph.onnx.scope import (
     NameScope,
@@ -136,6 +136,7 @@ class Importer:
         prepared.weights.clear()
         self.functions = {(f.domain, f.name): f for f in self.model.functions}
         self.builder = GraphBuilder(name)
+        self.few = FewBits()
         self.problems: list[str] = []
         self.remarks: list[str] = []
         self.refused: dict[str, str] = {}
@@ -218,8 +219,13 @@ class Importer:
 
     def constant(self, name: str, array: Array) -> Value:
         """A value known now."""
-        fixed = np.ascontiguousarray(array)
-        return self.builder.constant(name, fixed.reshape(array.shape))
+        kind = array.dtype.name
+        stored = FEW_BITS.get(kind)
+        fixed = np.ascontiguousarray(array if stored is None else array.astype(stored))
+        value = self.builder.constant(name, fixed.reshape(array.shape))
+        if stored is not None:
+            self.few.types[value] = kind
+        return value
 
     def _input(self, info: onnx.ValueInfoProto, scope: NameScope) -> None:
         tensor = info.type.tensor_type
@@ -384,6 +390,7 @@ class Importer:
             used_outputs=tuple(bool(n) and n in scope.used for n in node.output),
             builder=self.builder,
             allowance=self.allowance,
+            few=self.few,
         )
         attributes = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
         translator = translator_of(node.domain, node.op_type)

@@ -81,6 +81,7 @@ THEIR_LIMITS: dict[str, str] = {
     "Attention": f"{MASKS}; no rotary positions",
     "DynamicQuantizeLSTM": "its weights must be constant",
     "GroupQueryAttention": "without keys and values of earlier calls",
+    "MatMulNBits": "weights and zero points must be constant",
     "MultiHeadAttention": MASKS,
     **dict.fromkeys(
         ("SkipLayerNormalization", "SkipSimplifiedLayerNormalization"), "no mean, no variance"

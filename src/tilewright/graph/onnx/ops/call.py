@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from inspect import Parameter, signature
 from typing import Any, NoReturn, TypeAlias
 
@@ -56,6 +56,16 @@ class Rejected(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class FewBits:
+    """What is known of constants of 2 and 4 bits, which are stored a byte each: their types, and
+    the floats that are made of them (`few_bits`).
+    """
+
+    types: dict[Value, str] = field(default_factory=dict)
+    floats: dict[Value, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class OperatorCall:
     """An ONNX node, and what translating it needs."""
 
@@ -65,6 +75,7 @@ class OperatorCall:
     used_outputs: tuple[bool, ...]
     builder: GraphBuilder
     allowance: Allowance
+    few: FewBits
 
     def reject(self, reason: str) -> NoReturn:
         """Give the node up for `reason`."""

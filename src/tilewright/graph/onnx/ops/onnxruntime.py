@@ -25,6 +25,7 @@ from tilewright.graph.onnx.ops.attention import (
 from tilewright.graph.onnx.ops.call import Known, OperatorCall, Translator
 from tilewright.graph.onnx.ops.contraction import channels_first, conv, gemm, matmul
 from tilewright.graph.onnx.ops.contraction import channels_last as to_last
+from tilewright.graph.onnx.ops.few_bits import matmul_nbits
 from tilewright.graph.onnx.ops.indexing import trilu
 from tilewright.graph.onnx.ops.movement import unsqueeze
 from tilewright.graph.onnx.ops.recurrent import dynamic_quantize_lstm
@@ -327,6 +328,7 @@ FUSED: dict[str, Translator] = {
     "GroupNorm": group_norm,
     "GroupQueryAttention": group_query_attention,
     "LayerNormalization": layer_norm,
+    "MatMulNBits": matmul_nbits,
     "MultiHeadAttention": multi_head_attention,
     "NhwcConv": nhwc(fused=False),
     "NhwcFusedConv": nhwc(fused=True),

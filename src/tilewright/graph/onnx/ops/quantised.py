@@ -10,14 +10,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import onnx
 
 from tilewright.expr.contraction.groups import NARROW
-from tilewright.expr.dtypes import DTYPES, dtype
+from tilewright.expr.dtypes import DTYPES, FEW_BITS, dtype
 from tilewright.graph.ir import Value
 from tilewright.graph.onnx.ops import contraction
 from tilewright.graph.onnx.ops.call import OperatorCall, Translator
+from tilewright.graph.onnx.ops.few_bits import dequantised, packed_product
 from tilewright.graph.onnx.ops.integer_products import (
     along,
     channelwise,
@@ -51,14 +53,17 @@ def rounded(call: OperatorCall, x: Value, zero: Value | None, kind: str) -> Valu
     y = call.emit("round_half_even", x)
     if zero is not None:
         y = call.emit("add", y, call.cast(zero, y.dtype))
-    limits = np.iinfo(kind)
+    limits: Any = ml_dtypes.iinfo(kind)  # type: ignore[no-untyped-call]
     y = call.emit("clip", y, low=float(limits.min), high=float(limits.max))
-    return call.cast(y, kind)
+    return call.cast(y, FEW_BITS.get(kind, kind))
 
 
 def _integer(call: OperatorCall, number: int) -> str:
-    """The name of an ONNX integer type that we have."""
+    """The name of an ONNX integer type that we have, or that is stored as one."""
     try:
+        name = onnx.helper.tensor_dtype_to_np_dtype(number).name
+        if name in FEW_BITS:
+            return name
         name = dtype(onnx.helper.tensor_dtype_to_np_dtype(number)).name
     except ExprError:
         name = onnx.TensorProto.DataType.Name(number)
@@ -77,10 +82,10 @@ def quantize(
     block_size: int = 0,
     output_dtype: int = 0,
 ) -> Value:
-    kind = "uint8" if zero is None else zero.dtype
+    kind = "uint8" if zero is None else call.few.types.get(zero, zero.dtype)
     if output_dtype:
         kind = _integer(call, output_dtype)
-    if DTYPES[kind].kind not in ("int", "uint"):
+    if DTYPES[FEW_BITS.get(kind, kind)].kind not in ("int", "uint"):
         call.reject(f"quantisation to {kind} is not supported")
     # float16 and integers are divided in float32, where every quantised value is exact.
     wide = "float64" if "float64" in (x.dtype, scale.dtype) else "float32"
@@ -105,7 +110,8 @@ def dequantize(
         result = dtype(onnx.helper.tensor_dtype_to_np_dtype(output_dtype)).name
     if scale.dtype == result == "float32" and x.dtype in NARROW["int32"]:
         of_x = [scale] if zero is None else [scale, zero]
-        return call.emit("dequantize", x, *(spread(call, v, x, axis, block_size) for v in of_x))
+        y = call.emit("dequantize", x, *(spread(call, v, x, axis, block_size) for v in of_x))
+        return dequantised(call, y, x, scale, zero, axis, block_size)
     y = shifted(call, x, None if zero is None else spread(call, zero, x, axis, block_size))
     wide = "float64" if "float64" in (scale.dtype, result) else "float32"
     scale = spread(call, call.cast(scale, wide), x, axis, block_size)
@@ -162,7 +168,7 @@ def of_bytes(
 def matmul(call: OperatorCall, a: Value, b: Value) -> Value:
     found = None if min(a.rank, b.rank) < 2 else of_bytes(call, a, b, b.rank - 1, a.shape[-1])
     if found is None:
-        return contraction.matmul(call, a, b)
+        return packed_product(call, a, b) or contraction.matmul(call, a, b)
     return _product(call, *found)
 
 
@@ -184,13 +190,13 @@ def gemm(
     transA: bool = False,
     transB: bool = False,
 ) -> Value:
-    found = None
+    y = None
     if not transA and alpha == beta == 1.0:
         right = call.builder.transpose(b, (1, 0)) if transB else b
         found = of_bytes(call, a, right, 1, a.shape[1])
-    if found is None:
+        y = packed_product(call, a, right) if found is None else _product(call, *found)
+    if y is None:
         return contraction.gemm(call, a, b, c, alpha=alpha, beta=beta, transA=transA, transB=transB)
-    y = _product(call, *found)
     return y if c is None else call.emit("add", y, c)
 
 

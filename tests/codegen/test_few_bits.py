@@ -1,0 +1,70 @@
+"""Products of weights of few bits as machine code: right, and in whole vectors."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+import tilewright as tw
+from tilewright import operators as ops
+from tilewright.codegen.llvm.functions import emit
+from tilewright.codegen.passes import prepared
+from tilewright.expr.dag import ComputeDAG
+from tilewright.expr.nodes import Tensor
+from tilewright.space.default import default_gene
+from tilewright.space.space import Space
+from tilewright.target import Target
+
+BLOCKS, LENGTH, COLUMNS = 4, 32, 64
+
+
+def product_of(rows: int, bits: int, signed: bool, zeros: bool) -> list[Tensor]:
+    word = "uint32" if bits < 8 else "uint8"
+    per = (32 if bits < 8 else 8) // bits
+    x = tw.placeholder((rows, BLOCKS * LENGTH), name="x")
+    shape = (COLUMNS, BLOCKS, LENGTH // per)
+    w = tw.placeholder(shape, name="w", dtype=word, constant=True)
+    tables = [tw.placeholder((COLUMNS, BLOCKS), name="s", constant=True)]
+    if zeros:
+        table = tw.placeholder((COLUMNS, BLOCKS), name="z", dtype="uint8", constant=True)
+        tables.append(table)
+    y = ops.packed_dense(x, w, *tables, bits=bits, signed=signed, name="y")
+    return [x, w, *tables, y]
+
+
+CASES = list(product((1, 3, 9), (2, 4, 8), (True, False), (True, False)))
+
+
+@pytest.mark.parametrize("rows, bits, signed, zeros", CASES)
+def test_compiled_is_as_defined(rows: int, bits: int, signed: bool, zeros: bool) -> None:
+    _, w, s, *z, _ = tensors = product_of(rows, bits, signed, zeros)
+    rng = np.random.default_rng([rows, bits])
+    words = rng.integers(0, 256, (COLUMNS, BLOCKS, LENGTH * bits // 8)).astype(np.uint8)
+    each = words[..., None] >> np.arange(0, 8, bits, dtype=np.uint8) & ((1 << bits) - 1)
+    q = each.reshape(COLUMNS, BLOCKS, LENGTH).astype(np.float64)
+    if signed:
+        q = np.where(q >= 1 << (bits - 1), q - (1 << bits), q)
+    known = {w.name: words.view(w.dtype.numpy)}
+    known[s.name] = rng.uniform(0.5, 1.5, (COLUMNS, BLOCKS)).astype(np.float32)
+    if z:
+        known[z[0].name] = rng.integers(0, 1 << bits, (COLUMNS, BLOCKS)).astype(np.uint8)
+        q -= known[z[0].name][..., None]
+    weights = (q * known[s.name][..., None]).reshape(COLUMNS, -1)
+    given = rng.standard_normal((rows, BLOCKS * LENGTH)).astype(np.float32)
+    function = tw.compile(tw.Task(tensors))
+    function.prepare(known)
+    expected = given @ weights.T
+    assert np.abs(function(given) - expected).max() <= 1e-5 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("rows, bits", list(product((1, 9), (2, 4))))
+def test_numbers_are_taken_out_of_whole_vectors(rows: int, bits: int) -> None:
+    target = Target.parse("cpu:icelake-server cores=1")
+    space = Space(ComputeDAG(product_of(rows, bits, signed=True, zeros=False)[-1:]), target)
+    found = space.row_of(default_gene(space))
+    program = space.concrete(int(found.sketch[0]), found.rows[0])
+    ir = emit(prepared(program, target), target, 0).ir
+    lines = [line for line in ir.splitlines() if "ashr" in line or "sitofp" in line]
+    assert lines and all("<16 x i32>" in line for line in lines)
