@@ -10,7 +10,18 @@ from typing import Any, ClassVar
 
 from tilewright.expr.dag import element
 from tilewright.expr.index.extents import ceildiv
-from tilewright.expr.nodes import Axis, Expr, Extent, Read, Reduce, Tensor, Var, as_expr, const, select
+from tilewright.expr.nodes import (
+    Axis,
+    Expr,
+    Extent,
+    Read,
+    Reduce,
+    Tensor,
+    Var,
+    as_expr,
+    const,
+    select,
+)
 from tilewright.expr.rewrites.zero_terms import is_solvable, without_zero_terms
 from tilewright.expr.tensors import Compute
 from tilewright.expr.traversal import reads, rebuild, substitute, with_reads
@@ -136,7 +147,8 @@ class PackRead(Step):
     to each other, lane after lane. Terms behind the last one are zero.
 
         C[i, j] = sum_k A[i, k] * B[k, j]
-        ->  B.C[k, j] = B[k * 4 + j % 4, j // 4];  C[i, j] = sum_k A[i, k] * B.C[k // 4, j * 4 + k % 4]
+        ->  B.C[k, j] = B[k * 4 + j % 4, j // 4]
+            C[i, j] = sum_k A[i, k] * B.C[k // 4, j * 4 + k % 4]
     """
 
     name: ClassVar[str] = "pack_read"
@@ -163,7 +175,7 @@ class PackRead(Step):
         axes = [Axis(f"d{d}", extent_int(old.shape[d])) for d in others]
         axes += [Axis("k", -(-terms // length)), Axis("j", lanes * length)]
         row, lane = axes[-2].var, axes[-1].var
-        source = {d: axis.var for d, axis in zip(others, axes, strict=False)}
+        source: dict[int, Expr] = {d: axis.var for d, axis in zip(others, axes, strict=False)}
         source |= {at[k]: row * length + lane % length, at[j]: lane // length}
         body: Expr = Read(old, tuple(source[d] for d in range(old.rank)))
         if terms % length:

@@ -211,6 +211,11 @@ class DotLoop:
     fixed: Read
     packed: Read
 
+    @property
+    def shared(self) -> frozenset[str]:
+        """Axes that move both factors: products along spatial ones have none in common."""
+        return frozenset(free_vars(self.fixed) & free_vars(self.packed))
+
 
 def dot_loop(state: State, stage: Stage, target: Target) -> DotLoop | None:
     """The reduction along which a dot instruction of the target multiplies and adds: one factor is
