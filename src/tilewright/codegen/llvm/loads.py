@@ -16,6 +16,7 @@ from tilewright.codegen.llvm.types import mangled, shuffle_mask, vector
 from tilewright.target.cpu import SHUFFLED_STRIDE
 
 MOST_RUNS = 4  # of neighbours, that are loaded and shuffled rather than gathered
+WORD = 32  # bits of neighbours that are loaded at once
 GROUP = 4
 """Neighbouring elements that a transposed load takes from each lane's address on."""
 
@@ -166,6 +167,8 @@ class MemoryLoad(MemoryAccess):
         longer = [self.at.shifted(r[0] + size - 1) for r in runs if r[-1] - r[0] + 1 < size]
         inside = all(self.emitter.in_bounds(self.buffer, end) for end in longer)
         masked = self.guard is not None and self.guard.lanes > 1
+        if len(runs) > MOST_RUNS and not masked and self.is_of_words(apart):
+            return self.words(apart[:: WORD // self.dtype.bits])
         if len(runs) > MOST_RUNS or size < 2 or masked or not inside:
             return None
         kind = vector(self.element, size)
@@ -182,6 +185,23 @@ class MemoryLoad(MemoryAccess):
         joined = self._joined(parts, size)
         text = f"shufflevector {whole} {joined}, {whole} zeroinitializer, {shuffle_mask(order)}"
         return self.b.pure(text, joined)
+
+    def is_of_words(self, apart: list[int]) -> bool:
+        """Whether elements so far behind the first lane's fill all lanes with whole words."""
+        each = WORD // self.dtype.bits
+        if each < 2 or len(apart) != self.count or self.count % each:
+            return False
+        return all(x == apart[n - n % each] + n % each for n, x in enumerate(apart))
+
+    def words(self, places: list[int]) -> str:
+        """Words of narrow elements that begin so far behind the first lane's."""
+        kind, total = vector("i32", len(places)), "poison"
+        for n, place in enumerate(places):
+            at = self.pointer(place)
+            text = f"load i32, ptr {at}, align {self.align}"
+            part = self.load_text(text, at, key=("word", place))
+            total = self.b.pure(f"insertelement {kind} {total}, i32 {part}, i64 {n}", total, part)
+        return self.b.pure(f"bitcast {kind} {total} to {self.type}", total)
 
     def contiguous_part(self, p: str, at: str, start: int, stride: int) -> str:
         """As many elements as there are lanes, `start` behind the first lane's; only those of lanes
