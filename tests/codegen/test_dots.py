@@ -82,6 +82,46 @@ def chain(m: int, k: int, n: int, columns: int) -> Tensor:
     )
 
 
+def product(
+    batch: int, m: int, n: int, k: int, left: str, right: str, turned: bool = False
+) -> Tensor:
+    """Products of two inputs, the second one by rows of the depth or `turned`."""
+    kind = "float32" if left == "bfloat16" else "int32"
+    a = placeholder((batch, m, k), name="A", dtype=left)
+    b = placeholder((batch, n, k) if turned else (batch, k, n), name="B", dtype=right)
+    r = reduce_axis(k, "k")
+
+    def body(z: Any, i: Any, j: Any) -> Any:
+        other = b[z, j, r] if turned else b[z, r, j]
+        return sum_over(cast(kind, a[z, i, r]) * cast(kind, other), r)
+
+    return compute((batch, m, n), body, name="C")
+
+
+def gram(n: int, k: int) -> Tensor:
+    """Products of all rows of one input."""
+    a = placeholder((n, k), name="A", dtype="bfloat16")
+    r = reduce_axis(k, "k")
+    return compute(
+        (n, n),
+        lambda i, j: sum_over(cast("float32", a[i, r]) * cast("float32", a[j, r]), r),
+        name="C",
+    )
+
+
+def narrowed(m: int, n: int, k: int) -> Tensor:
+    """A product of float32 inputs that are made narrow, the second one turned."""
+    a, b = placeholder((m, k), name="A"), placeholder((n, k), name="B")
+    x = compute((m, k), lambda i, c: a[i, c] * 0.5, name="X", dtype="bfloat16")
+    y = compute((k, n), lambda c, j: b[j, c], name="Y", dtype="bfloat16")
+    r = reduce_axis(k, "k")
+    return compute(
+        (m, n),
+        lambda i, j: sum_over(cast("float32", x[i, r]) * cast("float32", y[r, j]), r),
+        name="C",
+    )
+
+
 def bytes_of(program: Program, seed: int) -> dict[str, np.ndarray[Any, Any]]:
     """Random bytes, the ends of their ranges among them."""
     rng = np.random.default_rng(seed)
@@ -127,6 +167,14 @@ OUTPUTS = {
     "image": lambda: conv(9, 16, 32, 1),
     "chain": lambda: chain(16, 32, 48, 24),
     "strided": lambda: conv(12, 8, 20, 2),
+    "scores": lambda: product(3, 32, 48, 64, "bfloat16", "bfloat16", turned=True),
+    "weighted": lambda: product(3, 32, 16, 64, "bfloat16", "bfloat16"),
+    "odd scores": lambda: product(2, 13, 37, 43, "bfloat16", "bfloat16", turned=True),
+    "two inputs": lambda: product(1, 32, 48, 64, "uint8", "int8"),
+    "odd inputs": lambda: product(2, 13, 37, 43, "uint8", "int8"),
+    "turned inputs": lambda: product(2, 17, 35, 42, "int8", "uint8", turned=True),
+    "gram": lambda: gram(32, 48),
+    "narrowed": lambda: narrowed(32, 48, 64),
 }
 
 
@@ -203,7 +251,7 @@ def test_a_product_too_small_for_tiles_is_made_of_dots() -> None:
 
 
 def test_loops_are_dots_where_a_target_has_them() -> None:
-    """Without the instruction, and where one factor is no constant, there are none."""
+    """Without the instruction, and where a copy of a factor serves few outputs, there are none."""
 
     def kinds(spec: str, output: Tensor) -> set[Kind]:
         programs = drawn(output, CpuTarget.of(spec), 2, 0)
@@ -212,3 +260,5 @@ def test_loops_are_dots_where_a_target_has_them() -> None:
     assert Kind.DOT in kinds(ISAS["avx2"], matmul(16, 32, 64))
     assert Kind.DOT not in kinds("cpu:x86-64 cores=1", matmul(16, 32, 64))
     assert Kind.DOT not in kinds(ISAS["avx2"], matmul(16, 32, 3))
+    assert Kind.DOT in kinds(ISAS["avx2"], product(1, 16, 32, 64, "uint8", "int8"))
+    assert Kind.DOT not in kinds(ISAS["avx2"], product(1, 2, 32, 64, "uint8", "int8"))

@@ -49,6 +49,17 @@ def test_factors_are_rounded_and_nothing_else() -> None:
     np.testing.assert_allclose(y, wanted, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize(("rows", "narrow"), [(32, True), (4, False)])
+def test_two_activations_where_a_copy_of_one_pays(rows: int, narrow: bool) -> None:
+    nodes = [node("MatMul", ["x", "w"], ["y"])]
+    graph = narrowed(simplify(load(make_model(nodes, {"x": (2, rows, 32), "w": (2, 32, 16)}, {}))))
+    rng = np.random.default_rng(1)
+    x, w = (rng.standard_normal(shape).astype(np.float32) for shape in ((2, rows, 32), (2, 32, 16)))
+    (y,) = run_graph(graph, {"x": x, "w": w})
+    wanted = rounded(x) @ rounded(w) if narrow else x @ w
+    np.testing.assert_allclose(y, wanted, rtol=1e-5, atol=1e-5)
+
+
 @pytest.mark.cpu
 def test_a_user_asks_for_it() -> None:
     model, _ = block()

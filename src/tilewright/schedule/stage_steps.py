@@ -10,7 +10,18 @@ from typing import Any, ClassVar
 
 from tilewright.expr.dag import element
 from tilewright.expr.index.extents import ceildiv
-from tilewright.expr.nodes import Axis, Expr, Extent, Read, Reduce, Tensor, as_expr, const, select
+from tilewright.expr.nodes import (
+    Axis,
+    Expr,
+    Extent,
+    Read,
+    Reduce,
+    Tensor,
+    Var,
+    as_expr,
+    const,
+    select,
+)
 from tilewright.expr.rewrites.zero_terms import is_solvable, without_zero_terms
 from tilewright.expr.tensors import Compute
 from tilewright.expr.traversal import reads, rebuild, substitute, with_reads
@@ -128,6 +139,59 @@ class CacheRead(Step):
         state.insert_before(first, new)
         for name in self.readers:
             redirect(state[name], old, new)
+
+
+@dataclass(frozen=True, slots=True)
+class PackRead(Step):
+    """Copy what a stage reads along `depth` and `lanes` to where `length` terms of a dot are next
+    to each other, lane after lane. Terms behind the last one are zero.
+
+        C[i, j] = sum_k A[i, k] * B[k, j]
+        ->  B.C[k, j] = B[k * 4 + j % 4, j // 4]
+            C[i, j] = sum_k A[i, k] * B.C[k // 4, j * 4 + k % 4]
+    """
+
+    name: ClassVar[str] = "pack_read"
+    stage: str
+    tensor: str
+    depth: str
+    lanes: str
+    length: int
+
+    def apply(self, state: State) -> None:
+        stage, length = state[self.stage], self.length
+        k, j = Var(self.depth), Var(self.lanes)
+        every = reads(stage.compute.body)
+        found = [r for r in every if r.tensor.name == self.tensor and {k, j} <= {*r.indices}]
+        if len(found) != 1:
+            raise ScheduleError(
+                f"{self.stage} does not read {self.tensor} once along {self.depth} and {self.lanes}"
+            )
+        (read,) = found
+        old = read.tensor
+        at = {k: read.indices.index(k), j: read.indices.index(j)}
+        terms, lanes = (extent_int(old.shape[at[x]]) for x in (k, j))
+        others = [d for d in range(old.rank) if d not in at.values()]
+        axes = [Axis(f"d{d}", extent_int(old.shape[d])) for d in others]
+        axes += [Axis("k", -(-terms // length)), Axis("j", lanes * length)]
+        row, lane = axes[-2].var, axes[-1].var
+        source: dict[int, Expr] = {d: axis.var for d, axis in zip(others, axes, strict=False)}
+        source |= {at[k]: row * length + lane % length, at[j]: lane // length}
+        body: Expr = Read(old, tuple(source[d] for d in range(old.rank)))
+        if terms % length:
+            body = select(source[at[k]] < terms, body, const(0, old.dtype.compute))
+        shape = tuple(a.extent for a in axes)
+        new = Tensor(f"{old.name}.{self.stage}", shape, old.dtype, Compute(tuple(axes), body))
+        state.insert_before(self.stage, new, Role.PACKED)
+        packed = Read(
+            new, (*(read.indices[d] for d in others), k // length, j * length + k % length)
+        )
+
+        def access(tensor: Tensor, indices: tuple[Expr, ...]) -> Expr:
+            one = Read(tensor, indices)
+            return packed if one == read else one
+
+        rewrite_body(stage, lambda e: with_reads(e, access))
 
 
 def neutral(op: str, tensor: Tensor) -> Expr:

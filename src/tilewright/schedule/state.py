@@ -82,6 +82,7 @@ class Role(Enum):
     CACHE = "results, before they are copied"
     PARTIAL = "sums of a part of the terms"
     TOTAL = "sums of those"
+    PACKED = "a factor in the order of dots"
 
 
 @dataclass(slots=True)

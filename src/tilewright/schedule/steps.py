@@ -13,6 +13,7 @@ one line here.
     Annotate("C", "i.0", "block")                that loop is run by the blocks of a GPU
     CacheWrite("C")               C = f(A)       ->  C.local = f(A); C = C.local
     CacheRead("A", ("C",))        C = f(A)       ->  A.C = A; C = f(A.C)
+    PackRead("C", "B", "k", "j", 4)              C = sum_k A * B  ->  B.C[k, j*4]; C = sum_k A * B.C
     RFactor("C", "k", 16)         C = sum_k      ->  C.rf[.., k.f] = sum_{k.r}; C = sum_{k.f} C.rf
     Winograd("C", ("h", "w"), 4)  C = sum_{r,s,c}  ->  C.data, C.products, C.inverse; C = a copy
     OnlineSoftmax("C", 64)        C = sum_k p * v  ->  in chunks of 64, each with its own maximum
@@ -47,6 +48,7 @@ from tilewright.schedule.stage_steps import (
     CacheRead,
     CacheWrite,
     ComputeInline,
+    PackRead,
     RFactor,
     SkipZeros,
 )
@@ -67,6 +69,7 @@ __all__ = [
     "LayoutRewrite",
     "Mark",
     "OnlineSoftmax",
+    "PackRead",
     "Parallel",
     "RFactor",
     "Reorder",
@@ -84,7 +87,7 @@ STEPS: dict[str, type[Step]] = {
     cls.name: cls
     for cls in (
         Split, FollowSplit, FollowFusedSplit, Fuse, Reorder, ComputeAt, StoreAt,
-        ComputeRoot, ComputeInline, CacheWrite, CacheRead, RFactor, SkipZeros, Winograd,
+        ComputeRoot, ComputeInline, CacheWrite, CacheRead, PackRead, RFactor, SkipZeros, Winograd,
         OnlineSoftmax, Annotate, Parallel, SetScope, Mark, LayoutRewrite, UseForm,
     )
 }  # fmt: skip

@@ -7,6 +7,7 @@ convolution is the ReLU that absorbed it.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from math import gcd
 
@@ -17,7 +18,7 @@ from tilewright.expr.nodes import Axis, Binary, Const, Expr, Read, Reduce, Tenso
 from tilewright.expr.tensors import Table, is_constant
 from tilewright.expr.traversal import free_vars, reads, transform, walk
 from tilewright.schedule.stage_steps import outgrows
-from tilewright.schedule.state import Stage, State
+from tilewright.schedule.state import Role, Stage, State
 from tilewright.target import CpuTarget, Target
 from tilewright.target.cpu import SHUFFLED_STRIDE
 from tilewright.target.dots import dot_of
@@ -140,6 +141,13 @@ def packable_constants(state: State, stage: Stage) -> list[str]:
     return [r.tensor.name for r in found if names.count(r.tensor.name) == 1 and _packable(state, r)]
 
 
+def laid_out(state: State, stage: Stage) -> set[str]:
+    """What is in memory as this stage reads it: `packable_constants`, and packed factors."""
+    names = {r.tensor.name for r in reads(element_expr(stage))} & state.stages.keys()
+    packed = {name for name in names if state[name].role is Role.PACKED}
+    return packed | set(packable_constants(state, stage))
+
+
 def _packable(state: State, read: Read) -> bool:
     return (
         is_constant(read.tensor)
@@ -156,10 +164,13 @@ def _ends_in_axes(read: Read) -> bool:
     return plain[-1] and plain == sorted(plain)
 
 
-def vector_axis(state: State, stage: Stage, target: Target) -> str | None:
+def vector_axis(
+    state: State, stage: Stage, target: Target, anew: Collection[Read] = ()
+) -> str | None:
     """The axis to run along vector lanes: one along which every access is contiguous or fixed.
 
-    A constant whose layout may change is contiguous along any axis. `axis // length` stands still
+    What is laid out for the stage, a constant or a packed factor or one of `anew`, is contiguous
+    along any axis. `axis // length` stands still
     in tiles that divide the length, see `block_length`. Spatial axes come before reductions, inner
     before outer. A reduction that fills a vector goes before spatial axes that fill less than half
     of it: adding up its lanes in the end costs less. Where none of these fills that, a spatial axis
@@ -169,8 +180,9 @@ def vector_axis(state: State, stage: Stage, target: Target) -> str | None:
     hinted = stage.compute.hint("vectorize")
     if hinted is not None:
         return str(hinted)
-    free = set(packable_constants(state, stage))
-    accessed = [r.indices for r in reads(element_expr(stage)) if r.tensor.name not in free]
+    free = laid_out(state, stage)
+    kept = [r for r in reads(element_expr(stage)) if r.tensor.name not in free and r not in anew]
+    accessed = [r.indices for r in kept]
     accessed.append(tuple(a.var for a in stage.compute.axes))
     spatial = [a for a in reversed(stage.compute.axes) if a.extent != 1]
     reduction = [a for a in reversed(stage.compute.reduce_axes) if a.extent != 1]
@@ -191,39 +203,71 @@ def vector_axis(state: State, stage: Stage, target: Target) -> str | None:
 @dataclass(frozen=True, slots=True)
 class DotLoop:
     """A stage whose reduction along `axis` is made of dots of `length` terms; `fixed` is the factor
-    that all lanes share.
+    that all lanes share, `packed` the one that is laid out for them.
     """
 
     axis: str
     length: int
     fixed: Read
+    packed: Read
+
+    @property
+    def shared(self) -> frozenset[str]:
+        """Axes that move both factors: products along spatial ones have none in common."""
+        return frozenset(free_vars(self.fixed) & free_vars(self.packed))
 
 
 def dot_loop(state: State, stage: Stage, target: Target) -> DotLoop | None:
     """The reduction along which a dot instruction of the target multiplies and adds: one factor is
-    a constant whose layout may change, the other one is contiguous along the reduction and the same
-    in all lanes.
+    laid out for the stage, the other one is contiguous along the reduction and the same in all
+    lanes.
 
         C[i, j] = Σ_k int32(a[i, k]) * int32(b[k, j])       lanes along j:  k, 4
     """
-    body, e = stage.compute.body, element_expr(stage)
-    if not isinstance(target, CpuTarget) or not isinstance(body, Reduce) or body.op != "sum":
+    factors, free = narrow_factors(element_expr(stage)), laid_out(state, stage)
+    if factors is None:
         return None
-    factors = narrow_factors(e)
-    dot = factors and dot_of(target, *(read.tensor.dtype.name for read in factors))
-    if factors is None or dot is None:
-        return None
-    lanes, free = vector_axis(state, stage, target), packable_constants(state, stage)
     fixed, packed = sorted(factors, key=lambda read: read.tensor.name in free)
     if packed.tensor.name not in free:
         return None
-    if lanes is None or lanes in free_vars(fixed) or lanes not in free_vars(packed):
+    return _dot_of(stage, target, fixed, packed, vector_axis(state, stage, target))
+
+
+def dot_copy(state: State, stage: Stage, target: Target) -> tuple[DotLoop, str] | None:
+    """The same where neither factor is laid out for the stage, but a copy of one may be, which
+    serves many outputs; and the axis along the lanes.
+    """
+    factors, free = narrow_factors(element_expr(stage)), laid_out(state, stage)
+    if factors is None or any(read.tensor.name in free for read in factors):
+        return None
+    for fixed, packed in (factors, factors[::-1]):
+        lanes = vector_axis(state, stage, target, (packed,))
+        found = _dot_of(stage, target, fixed, packed, lanes)
+        if found is None or lanes is None or access.uses(stage.tensor, packed) < access.MIN_REUSE:
+            continue
+        moved = {Var(found.axis), Var(lanes)}
+        apart = [i for i in packed.indices if i not in moved]
+        if len(apart) == packed.tensor.rank - 2 and not any(
+            free_vars(i) & {found.axis, lanes} for i in apart
+        ):
+            return found, lanes
+    return None
+
+
+def _dot_of(
+    stage: Stage, target: Target, fixed: Read, packed: Read, lanes: str | None
+) -> DotLoop | None:
+    body = stage.compute.body
+    if not isinstance(target, CpuTarget) or not isinstance(body, Reduce) or body.op != "sum":
+        return None
+    dot = dot_of(target, fixed.tensor.dtype.name, packed.tensor.dtype.name)
+    if dot is None or lanes is None or lanes in free_vars(fixed) or lanes not in free_vars(packed):
         return None
     shared = free_vars(fixed) & free_vars(packed)
     for axis in stage.compute.reduce_axes:
         long = isinstance(axis.extent, int) and axis.extent >= 2 * dot.length
         if long and axis.name in shared and _is_contiguous(fixed.indices, axis.name):
-            return DotLoop(axis.name, dot.length, fixed)
+            return DotLoop(axis.name, dot.length, fixed, packed)
     return None
 
 

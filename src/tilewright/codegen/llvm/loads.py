@@ -3,6 +3,7 @@
 0 1 2 3      contiguous: one load, masked or in pieces where lanes are missing
 0 2 4 6      strides of 2 to 4: contiguous loads, shuffled, masked where lanes are switched off
 0 0 1 1, 0 9 1 10    known places in a few runs: a load of each, shuffled
+0 1 9 10 18   many runs of neighbours: a load of each, put together
 0 9 18 27    other strides: groups of four from each lane's address on, transposed; or gathered
 """
 
@@ -16,6 +17,7 @@ from tilewright.codegen.llvm.types import mangled, shuffle_mask, vector
 from tilewright.target.cpu import SHUFFLED_STRIDE
 
 MOST_RUNS = 4  # of neighbours, that are loaded and shuffled rather than gathered
+WORD, LONG = 32, 64  # bits of narrow neighbours, or of two numbers, that are loaded at once
 GROUP = 4
 """Neighbouring elements that a transposed load takes from each lane's address on."""
 
@@ -166,6 +168,8 @@ class MemoryLoad(MemoryAccess):
         longer = [self.at.shifted(r[0] + size - 1) for r in runs if r[-1] - r[0] + 1 < size]
         inside = all(self.emitter.in_bounds(self.buffer, end) for end in longer)
         masked = self.guard is not None and self.guard.lanes > 1
+        if len(runs) > MOST_RUNS and not masked and self.is_of_words(apart):
+            return self.words(apart[:: self.word // self.dtype.bits])
         if len(runs) > MOST_RUNS or size < 2 or masked or not inside:
             return None
         kind = vector(self.element, size)
@@ -182,6 +186,29 @@ class MemoryLoad(MemoryAccess):
         joined = self._joined(parts, size)
         text = f"shufflevector {whole} {joined}, {whole} zeroinitializer, {shuffle_mask(order)}"
         return self.b.pure(text, joined)
+
+    @property
+    def word(self) -> int:
+        """Bits of neighbours that are loaded at once where there are many runs of them."""
+        return WORD if self.dtype.bits < WORD else LONG
+
+    def is_of_words(self, apart: list[int]) -> bool:
+        """Whether elements so far behind the first lane's fill all lanes with whole words."""
+        each = self.word // self.dtype.bits
+        if each < 2 or len(apart) != self.count or self.count % each:
+            return False
+        return all(x == apart[n - n % each] + n % each for n, x in enumerate(apart))
+
+    def words(self, places: list[int]) -> str:
+        """Words of elements that begin so far behind the first lane's."""
+        one, total = f"i{self.word}", "poison"
+        kind = vector(one, len(places))
+        for n, place in enumerate(places):
+            at = self.pointer(place)
+            text = f"load {one}, ptr {at}, align {self.align}"
+            part = self.load_text(text, at, key=("word", place))
+            total = self.b.pure(f"insertelement {kind} {total}, {one} {part}, i64 {n}", total, part)
+        return self.b.pure(f"bitcast {kind} {total} to {self.type}", total)
 
     def contiguous_part(self, p: str, at: str, start: int, stride: int) -> str:
         """As many elements as there are lanes, `start` behind the first lane's; only those of lanes

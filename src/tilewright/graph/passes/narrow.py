@@ -2,8 +2,9 @@
 
     matmul(x, w)   →   matmul(cast_to(x, bfloat16), w in bfloat16), summed and stored in float32
 
-Where the second factor is known, weights as a rule, and long enough for the instructions that do
-it. Everything else, sums, norms, softmax, stays as it is.
+Where the factors are long enough for the instructions that do it, and, if neither is known, the
+first one has rows enough that a copy of the second in their order pays. Everything else, sums,
+norms, softmax, stays as it is.
 """
 
 from __future__ import annotations
@@ -29,22 +30,28 @@ def narrowed(graph: Graph) -> Graph:
             rewriter.keep(node)
             continue
         x, w, *rest = operands
-        assert w.constant is not None
-        if x not in narrow:
-            narrow[x] = rewriter.builder.emit("cast_to", x, name=f"{x.name}.b", dtype="bfloat16")
-        if w not in narrow:
-            with np.errstate(over="ignore"):
-                values = w.constant.astype(ml_dtypes.bfloat16)
-            narrow[w] = rewriter.builder.constant(f"{w.name}.b", values)
+        for value in (x, w):
+            if value not in narrow:
+                narrow[value] = _narrow(rewriter, value)
         inputs = (narrow[x], narrow[w], *rest)
         rewriter.replace(node.output, rewriter.builder.copy(node, inputs, dtype="float32"))
     return rewriter.finish()
+
+
+def _narrow(rewriter: Rewriter, value: Value) -> Value:
+    name = f"{value.name}.b"
+    if value.constant is None:
+        return rewriter.builder.emit("cast_to", value, name=name, dtype="bfloat16")
+    with np.errstate(over="ignore"):
+        return rewriter.builder.constant(name, value.constant.astype(ml_dtypes.bfloat16))
 
 
 def _is_narrowed(node: Node) -> bool:
     if node.op not in NARROWED or node.attributes.get("groups", 1) != 1:
         return False
     x, w = node.inputs[:2]
-    known = w.constant is not None and x.constant is None and w.rank > 1
-    long = known and w.shape[-2] >= SHORTEST and w.shape[-1] >= SHORTEST
-    return long and x.dtype == w.dtype == "float32"
+    if x.constant is not None or w.rank < 2 or not x.dtype == w.dtype == "float32":
+        return False
+    if w.constant is None and (node.op != "matmul" or x.rank < 2 or x.shape[-2] < SHORTEST):
+        return False
+    return w.shape[-2] >= SHORTEST and w.shape[-1] >= SHORTEST

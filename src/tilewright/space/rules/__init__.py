@@ -14,7 +14,7 @@ from tilewright.space.rules.gpu_rows import BY_ROWS, ROW_REDUCTION
 from tilewright.space.rules.gpu_tiling import GPU_CACHE_WRITE, GPU_TILING
 from tilewright.space.rules.inline import ALWAYS_INLINE, INLINE_ALL, SKIP
 from tilewright.space.rules.online_softmax import ONLINE_SOFTMAX
-from tilewright.space.rules.pack_read import PACK_READ
+from tilewright.space.rules.pack_read import PACK_DOTS, PACK_READ
 from tilewright.space.rules.rfactor import REDUCTION_FACTORISATION
 from tilewright.space.rules.skip_zeros import SKIP_ZEROS
 from tilewright.space.rules.tiling import (
@@ -29,6 +29,7 @@ from tilewright.target import Target
 CPU_RULES = (
     LINKED,
     ALWAYS_INLINE,
+    PACK_DOTS,
     CHAINED,
     IN_FORM,
     WINOGRAD,

@@ -16,10 +16,10 @@ from tilewright.expr.nodes import Read, Var
 from tilewright.expr.tensors import Placeholder
 from tilewright.expr.traversal import free_vars, reads
 from tilewright.schedule.state import Role, Stage
-from tilewright.schedule.steps import CacheRead, extent_int
+from tilewright.schedule.steps import CacheRead, PackRead, extent_int
 from tilewright.space.decisions import INNERMOST_LIMIT
 from tilewright.space.derivation import Derivation, Rule, Verdict
-from tilewright.space.predicates import element_expr, has_data_reuse, vector_axis
+from tilewright.space.predicates import dot_copy, element_expr, has_data_reuse, vector_axis
 from tilewright.space.rules.tiling import fusion_target, tile
 
 LEVELS = 3  # tile levels S, S, R of the stage itself
@@ -75,5 +75,23 @@ def _pack(d: Derivation) -> list[Derivation]:
     return [d.compute_next(stage.attach.target if stage.attach else name, at)]
 
 
+def _can_pack_dots(d: Derivation) -> Verdict:
+    if d.working.relations or dot_copy(d.state, d.working, d.target) is None:
+        return Verdict.NO
+    return Verdict.ONLY
+
+
+def _pack_dots(d: Derivation) -> list[Derivation]:
+    found = dot_copy(d.state, d.working, d.target)
+    assert found is not None
+    (dot, lanes), name = found, d.working.name
+    copied = dot.packed.tensor.name
+    d.apply(PackRead(name, copied, dot.axis, lanes, dot.length))
+    d.factors.add(f"{copied}.{name}")
+    return [d]
+
+
+PACK_DOTS = Rule("pack_dots", _can_pack_dots, _pack_dots)
+"""Must come before all rules that tile: the others go on with the copy."""
 PACK_READ = Rule("pack_read", _can_pack, _pack)
 """Must come before the tiling rules: what is tiled is not packed any more."""

@@ -160,6 +160,8 @@ def _split_axes(
         period = d.periods.get(stage.work, {}).get(axis.name, 1)
         if dot is not None and axis.name == dot.axis:
             period = dot.length
+        if dot is not None and not axis.reduce and axis.name in dot.shared:
+            levels[-1] = replace(levels[-1], most=1)
         if chunks is not None and axis.name in chunks.still:
             levels[: chunks.levels] = [replace(x, most=1) for x in levels[: chunks.levels]]
         is_vector = axis.name == vector
