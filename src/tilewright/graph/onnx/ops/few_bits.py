@@ -1,8 +1,7 @@
-"""Weights of 2, 4 and 8 bits that stay packed: products and rows of tables.
+"""Products with weights of 2, 4 and 8 bits that stay packed.
 
-    MatMulNBits(a, b, s)                 →  packed_dense(a, words, s)
-    MatMul(x, DequantizeLinear(int4))    →  packed_dense(x, words, s)
-    GatherBlockQuantized(b, i, s)        →  dequantize(the numbers in gather(b, i), gather(s, i))
+    MatMulNBits(a, b, s)              →  packed_dense(a, words, s)
+    MatMul(x, DequantizeLinear(int4)) →  packed_dense(x, words, s)
 
 Words are 32 bits where blocks are whole ones. Numbers that lie around the middle of their range are
 stored as signed ones, so that nothing has to be subtracted.
