@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from benchmarks.models.export import path_of
+from benchmarks.models.narrow import NARROW
 from benchmarks.models.table import CASES
 from benchmarks.peers.subjects import Side, device_clock
 from tilewright.contract.artifact import Array
@@ -33,6 +34,8 @@ PROFILED = 10  # runs
 
 class NetworkSubject:
     """A case of `benchmarks.models.table` by name; its ONNX file is in `folder`."""
+
+    math = "float32"
 
     def __init__(self, name: str, folder: Path) -> None:
         """Raises KeyError for a name that there is not."""
@@ -120,8 +123,24 @@ class ServedNetwork(NetworkSubject):
         import tilewright as tw
 
         records = db if db is not None and db.exists() else None
-        net = tw.compile(tw.load(self.file), records, target=target)
+        net = tw.compile(tw.load(self.file, math=self.math), records, target=target)
         return net, "untuned" if records is None else "tuned"
+
+
+class NarrowSubject(ServedNetwork):
+    """A case of `benchmarks.models.narrow` by name; its ONNX file is in `folder`."""
+
+    def __init__(self, name: str, folder: Path) -> None:
+        """Raises KeyError for a name that there is not."""
+        self.narrow = NARROW[name]
+        self.file, self.math = self.narrow.path(folder), self.narrow.math
+        self.inputs, self.rank = self.narrow.inputs(), self.narrow.rank
+
+    def module(self) -> nn.Module:
+        """Raises LookupError where the file alone says what is computed."""
+        if self.narrow.shape or self.math == "float32":
+            raise LookupError(f"{self.narrow.name} is no PyTorch module")
+        return CASES[self.narrow.subject].module()
 
 
 def _warm_up(tw: Any, target: Any) -> None:

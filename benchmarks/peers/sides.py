@@ -81,7 +81,9 @@ def _torch(subject: Subject, target: Target, db: Path | None) -> Side:
     from benchmarks.peers.pytorch import fastest
 
     mode, call, clock = fastest(subject, target)
-    return Side(call, lambda: subject.restore(call().contiguous().cpu().numpy()), mode, clock=clock)
+    return Side(
+        call, lambda: subject.restore(call().contiguous().cpu().float().numpy()), mode, clock=clock
+    )
 
 
 def _onnxruntime(subject: Subject, target: Target, db: Path | None) -> Side:
@@ -110,7 +112,7 @@ def _openvino(subject: Subject, target: Target, db: Path | None) -> Side:
         {
             "INFERENCE_NUM_THREADS": target.cores,
             "PERFORMANCE_HINT": "LATENCY",
-            "INFERENCE_PRECISION_HINT": "f32",
+            "INFERENCE_PRECISION_HINT": "bf16" if subject.math == "bfloat16" else "f32",
         },
     )
 
