@@ -70,8 +70,9 @@ class NativeBench(chains.Bench):
             raise SideError(f"{OURS}: {error}") from error
         subject = f"narrow:{case.name}:{folder}"
         whole = subject if case.shape else f"served:{case.subject}:{folder}"
+        peers = [p for p in self.peers if p != "torch" or case.kind == BFLOAT16]
         with contextlib.ExitStack() as stack:
-            sides = started(stack, (OURS, UNTUNED, *self.peers), subject, self.target, db, wait)
+            sides = started(stack, (OURS, UNTUNED, *peers), subject, self.target, db, wait)
             exact = started(stack, (REFERENCE,), whole, self.target, db, wait)
             if not exact:
                 raise SideError(f"{case.name} has no {REFERENCE} to compare outputs with")

@@ -91,6 +91,13 @@ class NarrowCase:
             return (rng.standard_normal(shape, np.float32),)
         return (rng.integers(0, 256, shape, np.uint8),)
 
+    def weights(self) -> Array:
+        """Of a product [K, N], of a convolution [filters, channels, kernel, kernel]; seeded."""
+        shape, rng = _weights_of(self.shape), np.random.default_rng(1)
+        if self.kind == BFLOAT16:
+            return rng.standard_normal(shape, np.float32)
+        return rng.integers(-128, 128, shape).astype(np.int8)
+
     def _quantise(self, whole: Path, path: Path) -> None:
         """By onnxruntime: bytes unsigned, weights signed, a scale a channel."""
         from onnxruntime.quantization import (
@@ -126,18 +133,17 @@ class NarrowCase:
         import onnx
         from onnx import TensorProto, helper, numpy_helper
 
-        is_image, rng = len(self.shape) == 7, np.random.default_rng(1)
-        weights = _weights_of(self.shape)
+        is_image = len(self.shape) == 7
         window: dict[str, Any] = {}
         if is_image:
             stride, pad = self.shape[5:]
             window = {"strides": [stride] * 2, "pads": [pad] * 4}
-        columns = weights[0] if is_image else weights[1]
-        values: dict[str, Any] = {"w": rng.integers(-128, 128, weights).astype(np.int8)}
+        # One scale of a product's weights: OpenVINO reads no more.
+        scales = (self.shape[3],) if is_image else ()
+        values: dict[str, Any] = {"w": self.weights()}
         given, result, names = TensorProto.UINT8, TensorProto.UINT8, ["x", "w"]
         op = "Conv" if is_image else "MatMul"
         if self.kind == BFLOAT16:
-            values["w"] = rng.standard_normal(weights, np.float32) / np.float32(weights[0])
             given = result = TensorProto.FLOAT
         elif self.kind == INT32:
             op, result = f"{op}Integer", TensorProto.INT32
@@ -145,8 +151,8 @@ class NarrowCase:
         else:
             op, names = f"QLinear{op}", ["x", "sx", "zx", "w", "sw", "zw", "sy", "zy"]
             values |= {
-                "sx": np.float32(0.02), "zx": np.uint8(117), "sw": np.full(columns, 0.01, "f4"),
-                "zw": np.zeros(columns, np.int8), "sy": np.float32(5), "zy": np.uint8(128),
+                "sx": np.float32(0.02), "zx": np.uint8(117), "sw": np.full(scales, 0.01, "f4"),
+                "zw": np.zeros(scales, np.int8), "sy": np.float32(5), "zy": np.uint8(128),
             }  # fmt: skip
         graph = helper.make_graph(
             [helper.make_node(op, names, ["y"], **window)],

@@ -138,9 +138,23 @@ class NarrowSubject(ServedNetwork):
 
     def module(self) -> nn.Module:
         """Raises LookupError where the file alone says what is computed."""
-        if self.narrow.shape or self.math == "float32":
-            raise LookupError(f"{self.narrow.name} is no PyTorch module")
-        return CASES[self.narrow.subject].module()
+        import torch
+
+        case = self.narrow
+        if case.math == "float32":
+            raise LookupError(f"{case.name} is no PyTorch module")
+        if not case.shape:
+            return CASES[case.subject].module()
+        w = torch.from_numpy(case.weights())
+        if w.ndim == 2:
+            made: nn.Module = torch.nn.Linear(*w.shape, bias=False)
+            w = w.T
+        else:
+            stride, padding = case.shape[5:]
+            window = {"stride": stride, "padding": padding, "bias": False}
+            made = torch.nn.Conv2d(w.shape[1], w.shape[0], w.shape[2], **window)
+        made.load_state_dict({"weight": w})
+        return made.eval()
 
 
 def _warm_up(tw: Any, target: Any) -> None:
