@@ -87,6 +87,10 @@ class Suite:
         """What the file holds."""
         return ChainResults.read(file)
 
+    def case_of(self, name: str) -> Any:
+        """What its bench measures under a name."""
+        return CASES[name]
+
     def bench(
         self, target: Target, options: argparse.Namespace, peers: Sequence[str], trials: int
     ) -> Bench:
@@ -150,7 +154,7 @@ def run(options: argparse.Namespace, suite: Suite) -> int:
             console.print(f"out of time before {name}")
             break
         try:
-            entry = bench.case(CASES[name])
+            entry = bench.case(suite.case_of(name))
         except SideError as error:
             results.fail(name, str(error))
             complain(f"{name}: {error}")

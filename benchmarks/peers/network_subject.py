@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from benchmarks.models.export import path_of
+from benchmarks.models.narrow import NARROW
 from benchmarks.models.table import CASES
 from benchmarks.peers.subjects import Side, device_clock
 from tilewright.contract.artifact import Array
@@ -33,6 +34,8 @@ PROFILED = 10  # runs
 
 class NetworkSubject:
     """A case of `benchmarks.models.table` by name; its ONNX file is in `folder`."""
+
+    math = "float32"
 
     def __init__(self, name: str, folder: Path) -> None:
         """Raises KeyError for a name that there is not."""
@@ -120,8 +123,38 @@ class ServedNetwork(NetworkSubject):
         import tilewright as tw
 
         records = db if db is not None and db.exists() else None
-        net = tw.compile(tw.load(self.file), records, target=target)
+        net = tw.compile(tw.load(self.file, math=self.math), records, target=target)
         return net, "untuned" if records is None else "tuned"
+
+
+class NarrowSubject(ServedNetwork):
+    """A case of `benchmarks.models.narrow` by name; its ONNX file is in `folder`."""
+
+    def __init__(self, name: str, folder: Path) -> None:
+        """Raises KeyError for a name that there is not."""
+        self.narrow = NARROW[name]
+        self.file, self.math = self.narrow.path(folder), self.narrow.math
+        self.inputs, self.rank = self.narrow.inputs(), self.narrow.rank
+
+    def module(self) -> nn.Module:
+        """Raises LookupError where the file alone says what is computed."""
+        import torch
+
+        case = self.narrow
+        if case.math == "float32":
+            raise LookupError(f"{case.name} is no PyTorch module")
+        if not case.shape:
+            return CASES[case.subject].module()
+        w = torch.from_numpy(case.weights())
+        if w.ndim == 2:
+            made: nn.Module = torch.nn.Linear(*w.shape, bias=False)
+            w = w.T
+        else:
+            stride, padding = case.shape[5:]
+            window = {"stride": stride, "padding": padding, "bias": False}
+            made = torch.nn.Conv2d(w.shape[1], w.shape[0], w.shape[2], **window)
+        made.load_state_dict({"weight": w})
+        return made.eval()
 
 
 def _warm_up(tw: Any, target: Any) -> None:

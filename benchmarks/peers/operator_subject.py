@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 class OperatorSubject:
     """A case of `benchmarks.cases` by name."""
 
+    math = "float32"
+
     def __init__(self, name: str) -> None:
         """Raises KeyError for a name that there is not."""
         self.case = {**ALL, **HIDET}[name]

@@ -81,9 +81,10 @@ def _call(subject: Subject, program: str, layout: str, device: str) -> Callable[
             for x in inputs
         ]
     function = PROGRAMS[program](module)
+    narrow = subject.math == "bfloat16"
 
     def call() -> Tensor:
-        with torch.inference_mode():
+        with torch.inference_mode(), torch.autocast(device, torch.bfloat16, enabled=narrow):
             result: Tensor = function(*inputs)
         return result
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.peers.subjects import Side, Subject
+from tilewright.contract.artifact import Array
 from tilewright.target import CpuTarget, Target
 
 OURS = "tilewright"
@@ -81,7 +82,12 @@ def _torch(subject: Subject, target: Target, db: Path | None) -> Side:
     from benchmarks.peers.pytorch import fastest
 
     mode, call, clock = fastest(subject, target)
-    return Side(call, lambda: subject.restore(call().contiguous().cpu().numpy()), mode, clock=clock)
+
+    def output() -> Array:
+        y = call().contiguous().cpu()
+        return subject.restore(y.float().numpy() if y.is_floating_point() else y.numpy())
+
+    return Side(call, output, mode, clock=clock)
 
 
 def _onnxruntime(subject: Subject, target: Target, db: Path | None) -> Side:
@@ -110,7 +116,7 @@ def _openvino(subject: Subject, target: Target, db: Path | None) -> Side:
         {
             "INFERENCE_NUM_THREADS": target.cores,
             "PERFORMANCE_HINT": "LATENCY",
-            "INFERENCE_PRECISION_HINT": "f32",
+            "INFERENCE_PRECISION_HINT": "bf16" if subject.math == "bfloat16" else "f32",
         },
     )
 

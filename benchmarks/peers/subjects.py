@@ -5,6 +5,7 @@
     subject = subject_of("network:resnet50-b1:networks")    a network, its ONNX file in networks/
     subject = subject_of("served:resnet50-b1:networks")     the same where calls alone are timed
     subject = subject_of("chain:mlp-768-b128:networks")     contractions back to back
+    subject = subject_of("narrow:GMM-1-1024-1024:bytes:networks")   of benchmarks.models.narrow
 
 A subject crosses to a side's process by its name. A new kind is a class and a line in KINDS.
 """
@@ -53,10 +54,13 @@ def device_clock(
 
 
 class Subject(Protocol):
-    """`inputs` are those of the libraries; `rank` counts the spatial dimensions of images."""
+    """`inputs` are those of the libraries; `rank` counts the spatial dimensions of images; `math`
+    is what factors of a float32 graph may be rounded to.
+    """
 
     inputs: tuple[Array, ...]
     rank: int
+    math: str
 
     def tilewright(self, target: Target, db: Path | None) -> Side:
         """Compiled from the best records; with the default programs where `db` is None."""
@@ -108,12 +112,20 @@ def _chain(name: str) -> Subject:
     return ChainSubject(case, Path(folder))
 
 
+def _narrow(name: str) -> Subject:
+    from benchmarks.peers.network_subject import NarrowSubject
+
+    case, _, folder = name.rpartition(":")
+    return NarrowSubject(case, Path(folder))
+
+
 KINDS: dict[str, Callable[[str], Subject]] = {
     "operator": _operator,
     "apart": _apart,
     "network": _network,
     "served": _served,
     "chain": _chain,
+    "narrow": _narrow,
 }
 
 

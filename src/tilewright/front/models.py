@@ -213,6 +213,7 @@ def load(
     shapes: Shapes | None = None,
     constants: Constants | None = None,
     chains: bool = True,
+    math: str = "float32",
 ) -> Model: ...
 @overload
 def load(
@@ -222,6 +223,7 @@ def load(
     shapes: Sequence[Shapes],
     constants: Constants | None = None,
     chains: bool = True,
+    math: str = "float32",
 ) -> ModelSet: ...
 def load(
     source: Any,
