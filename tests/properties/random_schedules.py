@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.expr.dag import ComputeDAG
-from tilewright.expr.nodes import Select
+from tilewright.expr.nodes import Select, Var
 from tilewright.expr.rewrites.winograd import find
 from tilewright.expr.rewrites.zero_terms import is_solvable
 from tilewright.expr.traversal import reads
@@ -90,6 +90,18 @@ def _cache_read(rng: np.random.Generator, state: State, stage: Stage) -> steps.S
     return steps.CacheRead(one(rng, reads(stage.compute.body)).tensor.name, (stage.name,))
 
 
+def _pack_read(rng: np.random.Generator, state: State, stage: Stage) -> steps.Step:
+    """Along two plain indices of a read if there are any; else of what has no such read."""
+    found = [
+        (s.name, r.tensor.name, [i.name for i in r.indices if isinstance(i, Var)])
+        for s in state.stages.values()
+        for r in reads(s.compute.body)
+    ]
+    name, tensor, plain = one(rng, [f for f in found if len({*f[2]}) > 1] or found)
+    depth, lanes = rng.permutation(plain)[:2] if len({*plain}) > 1 else ("k", "j")
+    return steps.PackRead(name, tensor, str(depth), str(lanes), one(rng, LENGTHS))
+
+
 def _rfactor(rng: np.random.Generator, state: State, stage: Stage) -> steps.Step:
     axis = one(rng, stage.compute.reduce_axes or stage.axes).name
     return steps.RFactor(stage.name, axis, one(rng, LENGTHS), bool(rng.random() < 0.5))
@@ -139,7 +151,7 @@ def _stream(rng: np.random.Generator, state: State, stage: Stage) -> steps.Step:
 
 MAKERS: tuple[tuple[Maker, float], ...] = (
     (_split, 5), (_follow, 2), (_fuse, 2), (_reorder, 4), (_compute_at, 5), (_store_at, 1),
-    (_cache_read, 1),
+    (_cache_read, 1), (_pack_read, 0.5),
     (lambda rng, state, stage: steps.ComputeInline(stage.name), 1),
     (lambda rng, state, stage: steps.ComputeRoot(stage.name), 0.3),
     (lambda rng, state, stage: steps.CacheWrite(stage.name), 1),

@@ -5,6 +5,7 @@ The results of the whole are the same; `loop_steps` says how the loops of each s
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -108,6 +109,14 @@ class CacheWrite(Step):
         state.redefine(self.stage, Compute(source.axes, body, source.hints))
 
 
+def _check_copy(state: State, old: Tensor, readers: Collection[str]) -> None:
+    """Raises ScheduleError where a stage before `readers` cannot read `old` for them."""
+    if any(old.name in state[name].packed for name in readers):
+        raise ScheduleError(f"{old.name} has its layout rewritten; copy it before that")
+    if old.name in state.stages and state[old.name].attach is not None:
+        raise ScheduleError(f"{old.name} is attached already; copy it before that")
+
+
 @dataclass(frozen=True, slots=True)
 class CacheRead(Step):
     """Copy `tensor` to `<tensor>.<first reader>`, which the `readers` then read instead."""
@@ -127,11 +136,8 @@ class CacheRead(Step):
         ]
         if not found:
             raise ScheduleError(f"none of {self.readers} reads {self.tensor}")
-        if any(self.tensor in state[name].packed for name in self.readers):
-            raise ScheduleError(f"{self.tensor} has its layout rewritten; cache it before that")
         old = found[0]
-        if old.name in state.stages and state[old.name].attach is not None:
-            raise ScheduleError(f"{old.name} is attached already; cache it before that")
+        _check_copy(state, old, self.readers)
         axes = tuple(Axis(f"d{i}", extent_int(e)) for i, e in enumerate(old.shape))
         body = Read(old, tuple(a.var for a in axes))
         new = Tensor(f"{self.tensor}.{self.readers[0]}", old.shape, old.dtype, Compute(axes, body))
@@ -169,6 +175,7 @@ class PackRead(Step):
             )
         (read,) = found
         old = read.tensor
+        _check_copy(state, old, (self.stage,))
         at = {k: read.indices.index(k), j: read.indices.index(j)}
         terms, lanes = (extent_int(old.shape[at[x]]) for x in (k, j))
         others = [d for d in range(old.rank) if d not in at.values()]
