@@ -231,11 +231,11 @@ ILLEGAL: dict[str, tuple[Callable[[], ComputeDAG], tuple[steps.Step, ...], steps
     ),
     "cache what is attached": (
         blur, (steps.ComputeAt("P", "y", 0),), steps.CacheRead("P", ("y",)),
-        r"P is attached already; cache it before that",
+        r"P is attached already; copy it before that",
     ),
     "cache what is packed": (
         matmul, (steps.LayoutRewrite("C", "B"),), steps.CacheRead("B", ("C",)),
-        r"B has its layout rewritten; cache it before that",
+        r"B has its layout rewritten; copy it before that",
     ),
     "factor a spatial axis": (
         matmul, (), steps.RFactor("C", "i", 2), r"C: rfactor needs an unsplit reduction axis, not i"
