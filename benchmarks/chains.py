@@ -31,10 +31,9 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
 import tilewright as tw
-from benchmarks.comparison import Entry, Results, mean, ratios
+from benchmarks.comparison import Entry, Results, mean, print_rows, ratio_text, ratios
 from benchmarks.deadline import Deadline
 from benchmarks.models.export import onnx_file
 from benchmarks.models.table import CASES, CHAINS, NetworkCase
@@ -56,7 +55,7 @@ from benchmarks.turns import (
 )
 from tilewright.cli.console import complain, output
 from tilewright.front.machine import host_target
-from tilewright.ground.text import NONE, duration
+from tilewright.ground.text import duration
 from tilewright.target import Target
 
 NAMES = tuple(f"{network.name}-b{batch}" for network in CHAINS for batch in network.batches)
@@ -87,10 +86,6 @@ class Suite:
         """What the file holds."""
         return ChainResults.read(file)
 
-    def case_of(self, name: str) -> Any:
-        """What its bench measures under a name."""
-        return CASES[name]
-
     def bench(
         self, target: Target, options: argparse.Namespace, peers: Sequence[str], trials: int
     ) -> Bench:
@@ -103,7 +98,7 @@ class Suite:
 
     def show(self, console: Console, entries: Iterable[Entry]) -> None:
         """Print the table of all."""
-        print_chains(console, entries)
+        print_rows(console, (*HEAD, *RATIOS), map(row, entries))
 
 
 SUITE = Suite((__doc__ or "").splitlines()[0], NAMES, QUICK, "chains")
@@ -154,7 +149,7 @@ def run(options: argparse.Namespace, suite: Suite) -> int:
             console.print(f"out of time before {name}")
             break
         try:
-            entry = bench.case(suite.case_of(name))
+            entry = bench.case(name)
         except SideError as error:
             results.fail(name, str(error))
             complain(f"{name}: {error}")
@@ -177,10 +172,11 @@ class Bench:
     peers: Sequence[str]
     trials: int
 
-    def case(self, case: NetworkCase) -> Entry:
+    def case(self, name: str) -> Entry:
         """Tune both ways, then time all sides. Raises SideError when Tilewright fails or is wrong;
         failed peers are left out.
         """
+        case = CASES[name]
         is_chained = self._tune(case)
         onnx_file(case, self.options.folder)
         subject = f"chain:{case.name}:{self.options.folder}"
@@ -293,26 +289,14 @@ def row(entry: Entry) -> list[str]:
     """The figures of a case, as HEAD and RATIOS name them."""
     keys = ("median_s", "unchained_s", "untuned_s", "untuned_unchained_s")
     ways = [f"{entry[key]:.2f}" for key in ("ratio_unchained", "ratio_untuned")]
-    best = entry["ratio_best_peer"]
     return [
         entry["case"],
         "shared" if entry["chained"] else "apart",
         *(duration(entry[key]) for key in keys),
         *(duration(entry["peers"].get(p)) for p in PEERS),
         *ways,
-        NONE if best is None else f"{best:.2f}",
+        ratio_text(entry["ratio_best_peer"]),
     ]
-
-
-def print_chains(console: Console, entries: Iterable[Entry]) -> None:
-    """One row a case."""
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column(HEAD[0])
-    for heading in (*HEAD[1:], *RATIOS):
-        table.add_column(heading, justify="right")
-    for entry in entries:
-        table.add_row(*row(entry))
-    console.print(table)
 
 
 if __name__ == "__main__":

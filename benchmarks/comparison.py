@@ -17,7 +17,7 @@ Ratios are above 1 where Tilewright is faster.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import geometric_mean
@@ -165,24 +165,36 @@ def mean(values: Iterable[float]) -> float | None:
     return geometric_mean(found) if found else None
 
 
+def print_rows(console: Console, head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """A table; its first column has names, the others figures."""
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column(head[0])
+    for heading in head[1:]:
+        table.add_column(heading, justify="right")
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
+
+
 def print_cases(console: Console, entries: Iterable[Entry], peers: Iterable[str]) -> None:
     """One row a case: the median of each side, the ratio, rate and share of the roofline."""
     names = list(peers)
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("case")
-    for heading in ("tilewright", *names, "best peer / ours", "GFLOP/s", "% of roofline", "limit"):
-        table.add_column(heading, justify="right")
-    for entry in entries:
-        times = [duration(entry["median_s"]), *(duration(entry["peers"].get(n)) for n in names)]
-        table.add_row(
-            entry["case"],
-            *times,
-            _ratio(entry["ratio_best_peer"]),
-            f"{entry['gflops']:.1f}",
-            f"{100 * entry['roofline_fraction']:.0f}",
-            entry["roofline_limit"],
-        )
-    console.print(table)
+    print_rows(
+        console,
+        ("case", "tilewright", *names, "best peer / ours", "GFLOP/s", "% of roofline", "limit"),
+        [
+            (
+                entry["case"],
+                duration(entry["median_s"]),
+                *(duration(entry["peers"].get(n)) for n in names),
+                ratio_text(entry["ratio_best_peer"]),
+                f"{entry['gflops']:.1f}",
+                f"{100 * entry['roofline_fraction']:.0f}",
+                entry["roofline_limit"],
+            )
+            for entry in entries
+        ],
+    )
 
 
 def print_summary(console: Console, results: Results, peers: Iterable[str]) -> None:
@@ -200,8 +212,8 @@ def print_summary(console: Console, results: Results, peers: Iterable[str]) -> N
         table.add_row(
             name,
             str(len(group)),
-            _ratio(best),
-            *(_ratio(mean(ratios(group, n))) for n in names),
+            ratio_text(best),
+            *(ratio_text(mean(ratios(group, n))) for n in names),
             NONE if shares is None else f"{100 * shares:.0f}",
         )
     console.print(table)
@@ -216,5 +228,6 @@ def print_summary(console: Console, results: Results, peers: Iterable[str]) -> N
         console.print(f"failed: {case}: {message}", markup=False, soft_wrap=True)
 
 
-def _ratio(value: float | None) -> str:
+def ratio_text(value: float | None) -> str:
+    """With two decimals."""
     return NONE if value is None else f"{value:.2f}"

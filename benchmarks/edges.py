@@ -31,14 +31,13 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
 import tilewright as tw
 from benchmarks import chains
 from benchmarks.chains import BLOCK_S, worst
-from benchmarks.comparison import Entry, Results, mean, ratios
+from benchmarks.comparison import Entry, Results, mean, print_rows, ratio_text, ratios
 from benchmarks.models.export import onnx_file
-from benchmarks.models.table import EDGES, NetworkCase
+from benchmarks.models.table import CASES, EDGES
 from benchmarks.networks import checked
 from benchmarks.peers.process import SideError
 from benchmarks.peers.sides import COPY, OURS, OWN, PEERS, UNTUNED
@@ -64,10 +63,11 @@ COPIED = ("transposes", "functions")  # kinds that do little beside moving what 
 class EdgeBench(chains.Bench):
     """Measures a case as ONNX has it."""
 
-    def case(self, case: NetworkCase) -> Entry:
+    def case(self, name: str) -> Entry:
         """Tune, then time all sides. Raises SideError when Tilewright fails or is wrong; failed
         peers are left out.
         """
+        case = CASES[name]
         file = onnx_file(case, self.options.folder)
         db, wait = self.options.db, self.options.wait
         try:
@@ -156,13 +156,9 @@ def row(entry: Entry) -> list[str]:
         duration(entry["median_s"]),
         duration(entry["untuned_s"]),
         *(duration(entry["peers"].get(p)) for p in PEERS),
-        *(_ratio(entry[key]) for key in ("ratio_best_peer", "ratio_untuned")),
+        *(ratio_text(entry[key]) for key in ("ratio_best_peer", "ratio_untuned")),
         NONE if share is None else f"{100 * share:.0f}",
     ]
-
-
-def _ratio(value: float | None) -> str:
-    return NONE if value is None else f"{value:.2f}"
 
 
 class EdgeSuite(chains.Suite):
@@ -180,20 +176,15 @@ class EdgeSuite(chains.Suite):
         peers = ", ".join(f"{n} {duration(s)}" for n, s in entry["peers"].items())
         copied = entry["copy_s"]
         copying = "" if copied is None else f"; a copy takes {duration(copied)}"
+        best, untuned = (ratio_text(entry[key]) for key in ("ratio_best_peer", "ratio_untuned"))
         return (
             f"{entry['case']}: {duration(entry['median_s'])}, untuned "
-            f"{duration(entry['untuned_s'])}; {peers}; ratio {_ratio(entry['ratio_best_peer'])}, "
-            f"untuned {_ratio(entry['ratio_untuned'])}{copying}"
+            f"{duration(entry['untuned_s'])}; {peers}; ratio {best}, "
+            f"untuned {untuned}{copying}"
         )
 
     def show(self, console: Console, entries: Iterable[Entry]) -> None:
-        table = Table(box=None, header_style="bold", pad_edge=False)
-        table.add_column(HEAD[0])
-        for heading in HEAD[1:]:
-            table.add_column(heading, justify="right")
-        for entry in entries:
-            table.add_row(*row(entry))
-        console.print(table)
+        print_rows(console, HEAD, map(row, entries))
 
 
 SUITE = EdgeSuite(

@@ -234,7 +234,7 @@ class Bench:
             chained = Chained(
                 self.target, argparse.Namespace(**own), self.peers, self.options.trials
             )
-            found = chained.case(NETWORKS[name])
+            found = chained.case(name)
             sides = {OURS: "median_s", UNTUNED: "untuned_s"}
             sides |= {APART: "unchained_s", UNTUNED_APART: "untuned_unchained_s"}
             seconds = {side: found[key] for side, key in sides.items()} | found["peers"]

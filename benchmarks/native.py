@@ -30,19 +30,18 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
 import tilewright as tw
 from benchmarks import chains
 from benchmarks.chains import worst
-from benchmarks.comparison import Entry, Results, mean, ratios
+from benchmarks.comparison import Entry, Results, mean, print_rows, ratio_text, ratios
 from benchmarks.models.narrow import BFLOAT16, BYTES, DYNAMIC, INT32, KINDS, NARROW, QDQ, NarrowCase
 from benchmarks.networks import BLOCK_S as NETWORK_S
 from benchmarks.peers.process import SideError
 from benchmarks.peers.sides import OURS, OWN, PEERS, UNTUNED
 from benchmarks.provenance import provenance
 from benchmarks.turns import compared, in_turns, least, medians, outputs, started
-from tilewright.ground.text import NONE, duration
+from tilewright.ground.text import duration
 from tilewright.target import Target
 
 FLOAT32, REFERENCE = "float32", "onnxruntime"
@@ -56,10 +55,11 @@ QUICK = "GMM-128-128-128:*,C2D-14-14-256-256-3-1-1:*"
 class NativeBench(chains.Bench):
     """Measures a narrow case."""
 
-    def case(self, case: NarrowCase) -> Entry:  # type: ignore[override]
+    def case(self, name: str) -> Entry:
         """Tune, then time all sides. Raises SideError when Tilewright fails or is wrong; failed
         peers are left out.
         """
+        case = NARROW[name]
         folder, db, wait = self.options.folder, self.options.db, self.options.wait
         file = case.file(folder)
         try:
@@ -170,12 +170,8 @@ def row(entry: Entry) -> list[str]:
         duration(entry["median_s"]),
         duration(entry["untuned_s"]),
         *(f"({text})" if p in entry["wrong"] else text for p, text in times.items()),
-        *(_ratio(entry[key]) for key in RATIOS),
+        *(ratio_text(entry[key]) for key in RATIOS),
     ]
-
-
-def _ratio(value: float | None) -> str:
-    return NONE if value is None else f"{value:.2f}"
 
 
 class NativeSuite(chains.Suite):
@@ -183,9 +179,6 @@ class NativeSuite(chains.Suite):
 
     def results(self, file: Path | None) -> Results:
         return NativeResults.read(file)
-
-    def case_of(self, name: str) -> NarrowCase:
-        return NARROW[name]
 
     def bench(
         self, target: Target, options: argparse.Namespace, peers: Sequence[str], trials: int
@@ -196,13 +189,7 @@ class NativeSuite(chains.Suite):
         return ", ".join(f"{head} {text}" for head, text in zip(HEAD, row(entry), strict=True))
 
     def show(self, console: Console, entries: Iterable[Entry]) -> None:
-        table = Table(box=None, header_style="bold", pad_edge=False)
-        table.add_column(HEAD[0])
-        for heading in HEAD[1:]:
-            table.add_column(heading, justify="right")
-        for entry in entries:
-            table.add_row(*row(entry))
-        console.print(table)
+        print_rows(console, HEAD, map(row, entries))
 
 
 SUITE = NativeSuite(

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -101,7 +102,6 @@ class NarrowCase:
     def _quantise(self, whole: Path, path: Path) -> None:
         """By onnxruntime: bytes unsigned, weights signed, a scale a channel."""
         from onnxruntime.quantization import (
-            CalibrationDataReader,
             QuantFormat,
             QuantType,
             quantize_dynamic,
@@ -113,15 +113,10 @@ class NarrowCase:
             return
         case = CASES[self.subject]
         feeds = iter([dict(zip(case.input_shapes(), case.inputs(), strict=True))])
-
-        class Reader(CalibrationDataReader):  # type: ignore[misc]
-            def get_next(self) -> dict[str, Array] | None:
-                return next(feeds, None)
-
         quantize_static(
             whole,
             path,
-            Reader(),
+            SimpleNamespace(get_next=lambda: next(feeds, None)),
             quant_format=QuantFormat.QDQ,
             per_channel=True,
             activation_type=QuantType.QUInt8,

@@ -224,9 +224,10 @@ def dot_loop(state: State, stage: Stage, target: Target) -> DotLoop | None:
 
         C[i, j] = Σ_k int32(a[i, k]) * int32(b[k, j])       lanes along j:  k, 4
     """
-    factors, free = narrow_factors(element_expr(stage)), laid_out(state, stage)
+    factors = narrow_factors(element_expr(stage))
     if factors is None:
         return None
+    free = laid_out(state, stage)
     fixed, packed = sorted(factors, key=lambda read: read.tensor.name in free)
     if packed.tensor.name not in free:
         return None
@@ -237,8 +238,11 @@ def dot_copy(state: State, stage: Stage, target: Target) -> tuple[DotLoop, str] 
     """The same where neither factor is laid out for the stage, but a copy of one may be, which
     serves many outputs; and the axis along the lanes.
     """
-    factors, free = narrow_factors(element_expr(stage)), laid_out(state, stage)
-    if factors is None or any(read.tensor.name in free for read in factors):
+    factors = narrow_factors(element_expr(stage))
+    if factors is None:
+        return None
+    free = laid_out(state, stage)
+    if any(read.tensor.name in free for read in factors):
         return None
     for fixed, packed in (factors, factors[::-1]):
         lanes = vector_axis(state, stage, target, (packed,))
@@ -263,11 +267,11 @@ def _dot_of(
     dot = dot_of(target, fixed.tensor.dtype.name, packed.tensor.dtype.name)
     if dot is None or lanes is None or lanes in free_vars(fixed) or lanes not in free_vars(packed):
         return None
-    shared = free_vars(fixed) & free_vars(packed)
     for axis in stage.compute.reduce_axes:
+        found = DotLoop(axis.name, dot.length, fixed, packed)
         long = isinstance(axis.extent, int) and axis.extent >= 2 * dot.length
-        if long and axis.name in shared and _is_contiguous(fixed.indices, axis.name):
-            return DotLoop(axis.name, dot.length, fixed, packed)
+        if long and axis.name in found.shared and _is_contiguous(fixed.indices, axis.name):
+            return found
     return None
 
 

@@ -7,6 +7,9 @@ A register tile that runs over k reads a few vectors of every row of B: strided,
 large matrix, and the same cache sets again and again. The copy is as wide as the tiles that use
 it, so that they read it from end to end. It is made inside the stage's loops (each thread packs
 what it uses); how far inside is a decision.
+
+A factor of a dot that is no constant is copied in the order of its terms (`PackRead`), as a stage
+of its own, which other rules place.
 """
 
 from __future__ import annotations

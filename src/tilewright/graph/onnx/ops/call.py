@@ -18,7 +18,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from inspect import Parameter, signature
-from typing import Any, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from tilewright.graph.builder import GraphBuilder
 from tilewright.graph.ir import Array, Attribute, Value
 from tilewright.graph.linear import ScaledElement, linear
 from tilewright.graph.onnx.limits import Allowance
+
+if TYPE_CHECKING:
+    from tilewright.graph.onnx.ops.few_bits import Dequantised
 
 Items: TypeAlias = tuple[Value, ...]
 """A sequence of tensors: what an input is whose parameter has this annotation."""
@@ -62,7 +65,7 @@ class FewBits:
     """
 
     types: dict[Value, str] = field(default_factory=dict)
-    floats: dict[Value, object] = field(default_factory=dict)
+    floats: dict[Value, Dequantised] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

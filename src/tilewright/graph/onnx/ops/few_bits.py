@@ -221,7 +221,7 @@ def packed_product(call: OperatorCall, a: Value, b: Value) -> Value | None:
     node = call.builder.maker(b)
     turned = node is not None and node.op == "transpose"
     found = call.few.floats.get(node.inputs[0] if node is not None and turned else b)
-    if not isinstance(found, Dequantised) or a.rank < 1 or a.shape[-1] != b.shape[0]:
+    if found is None or a.rank < 1 or a.shape[-1] != b.shape[0]:
         return None
     weights = found.weights(call, turned)
     return None if weights is None else weights.times(call, a)
