@@ -10,6 +10,7 @@ Kinds: `bfloat16` (a float32 file, in which only factors are rounded), `int32` (
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -62,11 +63,15 @@ class NarrowCase:
         return 2 * (len(self.shape) == 7) if self.shape else CASES[self.subject].network.rank
 
     def path(self, folder: Path) -> Path:
-        """Where the file is, or will be."""
-        if self.shape:
-            return folder / f"{self.subject}-{self.kind}.onnx"
-        whole = path_of(CASES[self.subject], folder)
-        return whole if self.kind == BFLOAT16 else whole.with_name(f"{whole.stem}-{self.kind}.onnx")
+        """Where the file is, or will be; what this module makes is named by what it says, too."""
+        stem = self.subject
+        if not self.shape:
+            whole = path_of(CASES[self.subject], folder)
+            if self.kind == BFLOAT16:
+                return whole
+            stem = whole.stem
+        digest = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:8]
+        return folder / f"{stem}-{self.kind}-{digest}.onnx"
 
     def file(self, folder: Path) -> Path:
         """The file; written where it is missing, whole or not at all."""
