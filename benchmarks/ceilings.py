@@ -23,6 +23,10 @@ def lines(ceilings: Ceilings) -> list[str]:
         f"{ceilings.load_bytes / GB:.0f} GB/s, a call of an empty parallel region "
         f"{ceilings.call_s * 1e6:.1f} µs"
     ]
+    text += [
+        f"{name} {rate / GB:.0f} GOP/s, {rate / ceilings.fma_flops:.1f} times float32"
+        for name, rate in ceilings.rates
+    ]
     for stream in ceilings.streams:
         t = stream.traffic
         text.append(

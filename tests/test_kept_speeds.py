@@ -34,11 +34,13 @@ def test_the_text_of_a_target_carries_its_speeds() -> None:
 
 def test_speeds_are_of_one_core() -> None:
     sizes = working_sets(NAMED)
-    rates = (500e9, 300e9, 60e9, 20e9)
-    streams = (TrafficTime(Traffic(s, 0), s / r) for s, r in zip(sizes, rates, strict=True))
-    found = speeds_of(Ceilings(2 * 16 * 2 * 2 * 3e9, 1e12, 1e-6, tuple(streams)), NAMED)
+    read = (500e9, 300e9, 60e9, 20e9)
+    streams = (TrafficTime(Traffic(s, 0), s / r) for s, r in zip(sizes, read, strict=True))
+    rates = (("vpdpbusd", 1600e9),)
+    found = speeds_of(Ceilings(400e9, 1e12, 1e-6, tuple(streams), rates), NAMED)
     assert found.dram_bytes_per_s == pytest.approx(10e9)
-    assert replace(found, dram_bytes_per_s=12e9) == NAMED.speeds
+    assert found.rates == (("float32", 200e9), ("vpdpbusd", 800e9)) and found.gain("vpdpbusd") == 4
+    assert replace(found, dram_bytes_per_s=12e9, rates=()) == NAMED.speeds
 
 
 def test_what_was_measured_is_kept_and_rises_only_clearly(tmp_path: Path) -> None:

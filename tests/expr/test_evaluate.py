@@ -304,3 +304,15 @@ def test_a_sortable_number_is_that_of_the_stored_one() -> None:
         assert (np.diff(found[[0, 1, 2, 4, 5, 6, 7]]) > 0).all()
     with pytest.raises(ExprError, match="sortable needs a float"):
         call("sortable", i)
+
+
+@pytest.mark.parametrize("narrow", ["float16", "bfloat16"])
+def test_points_are_of_what_is_stored_in_fewer_bits(narrow: str) -> None:
+    x = placeholder((4, 32), name="X")
+    stored = compute((4, 32), lambda i, k: cast(narrow, x[i, k]), name="S", dtype=narrow)
+    k = reduce_axis(32, "k")
+    total = compute((4,), lambda i: sum_over(cast("float32", stored[i, k]), k), name="T")
+    values = np.random.default_rng(0).standard_normal((4, 32), np.float32)
+    found = ComputeDAG([total]).evaluate_points(total, np.arange(4)[:, None], {"X": values})
+    rounded = values.astype(stored.dtype.numpy).astype(np.float64)
+    np.testing.assert_allclose(found, rounded.sum(1), rtol=1e-14)

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
 from graph_reference import Array, make_model, run_graph
-from onnx import helper
+from onnx import helper, save
 
 import tilewright as tw
+from cli_models import cli
+from tilewright.front.machine import as_target, math_of
 from tilewright.graph.onnx.importing import load
 from tilewright.graph.passes import simplify
 from tilewright.graph.passes.narrow import narrowed
 from tilewright.ground.errors import InputError
+from tilewright.target import CpuTarget, Target
+from tilewright.target.dots import fastest
 
 node = helper.make_node
 
@@ -80,5 +88,78 @@ def test_short_sums_and_unknown_factors_stay_as_they_are() -> None:
 
 def test_another_word_is_refused_with_those_that_are_known() -> None:
     model, _ = block()
-    with pytest.raises(InputError, match="math is 'float32' or 'bfloat16', not 'half'"):
+    with pytest.raises(InputError, match="math is 'float32' or 'bfloat16' or 'auto', not 'half'"):
         tw.load(model, math="half")
+
+
+TILES = "+avx512f,+amx-tile,+amx-bf16"
+RATES = {"tdpbf16ps": 15.5, "vdpbf16ps": 0.5}
+WORDS = "+avx512f,+avx512vl,+avx512bf16"
+
+
+@pytest.mark.parametrize(
+    ("spec", "rates", "wanted", "why"),
+    [
+        (
+            f"cpu:graniterapids features={TILES}",
+            RATES,
+            "bfloat16",
+            "tdpbf16ps does 15.5",
+        ),
+        (
+            f"cpu:graniterapids features={TILES}",
+            {},
+            "bfloat16",
+            "16 .*by its table",
+        ),
+        (f"cpu:cooperlake features={WORDS}", RATES, "float32", "vdpbf16ps does 0.5 .*measured"),
+        (f"cpu:znver4 features={WORDS}", {"vdpbf16ps": 2.0}, "bfloat16", "vdpbf16ps does 2 times"),
+        (f"cpu:cooperlake features={WORDS}", {}, "float32", "vdpbf16ps does 0.5 .*by its table"),
+        ("cpu:haswell", {}, "float32", "haswell has no instruction"),
+        ("cuda:h100", {}, "float32", "not of cuda"),
+    ],
+)
+def test_auto_goes_by_rates(spec: str, rates: dict[str, float], wanted: str, why: str) -> None:
+    target = Target.parse(spec)
+    if rates:
+        assert isinstance(target, CpuTarget)
+        found = (("float32", 1e11), *((n, 1e11 * gain) for n, gain in rates.items()))
+        target = replace(target, measured=replace(target.speeds, rates=found))
+    math, reason = math_of(target)
+    assert math == wanted and re.search(why, reason)
+
+
+@pytest.mark.cpu
+@pytest.mark.parametrize("gain", [0.5, 2.0])
+def test_load_and_the_command_line_take_auto(
+    gain: float, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: Any
+) -> None:
+    monkeypatch.setenv("TILEWRIGHT_CACHE", str(tmp_path))
+    here = replace(CpuTarget.of("cpu"), features=f"{WORDS},-prefer-256-bit", vector_bits=512)
+    rates = (("float32", 1e11), ("vdpbf16ps", 1e11 * gain))
+    here = replace(here, measured=replace(here.speeds, rates=rates))
+    monkeypatch.setattr("tilewright.front.models.host_target", lambda: here)
+    monkeypatch.setattr("tilewright.cli.plan.as_target", lambda _: here)
+    model, _ = block()
+    with caplog.at_level("INFO", logger="tilewright"):
+        ops = {n.op for n in tw.load(model, math="auto").graph.nodes}
+    wanted = "bfloat16" if gain > 1 else "float32"
+    assert ("cast_to" in ops) == (gain > 1) and f"math is {wanted}: vdpbf16ps does" in caplog.text
+    save(model, tmp_path / "m.onnx")
+    told = cli("plan", tmp_path / "m.onnx", "--db", tmp_path / "m.db", "--math", "auto")
+    assert f"--math auto is {wanted}: vdpbf16ps does {gain:g} times" in told.stderr
+
+
+@pytest.mark.cpu
+def test_rates_are_measured_where_they_are_not_known(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TILEWRIGHT_CACHE", str(tmp_path))
+    here = as_target(None)
+    assert isinstance(here, CpuTarget) and here.measured is None
+    math, why = math_of(here)
+    found = fastest(here, "bfloat16", "bfloat16")
+    assert ("measured" in why) == (found is not None) and math in ("float32", "bfloat16")
+    again = as_target(None)
+    assert isinstance(again, CpuTarget) and (again.measured is not None) == (found is not None)
+    assert math_of(again) == (math, why)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import ml_dtypes
 import numpy as np
 import pytest
 
 import tilewright.expr.tensors as te
+from tilewright.contract.artifact import BufferSpec
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Tensor, call, cast, select
 from tilewright.ground.errors import RunError, WrongAnswer
-from tilewright.measure.gate import ROUNDOFF
+from tilewright.measure.gate import ROUNDOFF, OutputGate
 from tilewright.measure.task import MeasureTask, input_kinds, tolerance_of
 
 
@@ -47,6 +51,62 @@ def test_roundoff_is_the_coarsest_on_the_way() -> None:
     # Rounded to float16 on the way to something else.
     after = te.compute((8, 8), lambda i, j: cast("float32", narrow[i, j]) * 2.0, name="after")
     assert tolerance_of(ComputeDAG([after])).roundoff == ROUNDOFF["float16"]
+
+
+COPIES: dict[str, Any] = {
+    "as it is": lambda x: lambda i, k: x[i, k],
+    "padded": lambda x: lambda i, k: select(k < 500, x[i, k], 0.0),
+    "turned": lambda x: lambda i, k: x[7 - i, k],
+    "clamped": lambda x: lambda i, k: select(x[i, k] > 0.0, x[i, k], 0.0),
+}
+MADE: dict[str, Any] = {
+    "scaled": lambda x: lambda i, k: x[i, k] * 1.1,
+    "exponential": lambda x: lambda i, k: call("exp", x[i, k]),
+}
+
+
+def bf16_product(how: Any, rounded_apart: bool, depth: int = 512) -> ComputeDAG:
+    """A product of bfloat16, whose left factor is made of a float32 input and rounded."""
+    x = te.placeholder((8, depth), name="X")
+    b = te.placeholder((depth, 8), "bfloat16", name="B", constant=True)
+    made = te.compute((8, depth), how(x), name="made")
+    if rounded_apart:
+        whole, narrow = made, "bfloat16"
+        made = te.compute(
+            (8, depth), lambda i, k: cast(narrow, whole[i, k]), name="rounded", dtype=narrow
+        )
+    r = te.reduce_axis(depth, "r")
+
+    def term(i: Any, j: Any) -> Any:
+        left = made[i, r] if rounded_apart else cast("bfloat16", made[i, r])
+        return te.sum(cast("float32", left) * cast("float32", b[r, j]), r)
+
+    return ComputeDAG([te.compute((8, 8), term, name="C")])
+
+
+@pytest.mark.parametrize("rounded_apart", [True, False])
+@pytest.mark.parametrize("how", [*COPIES, *MADE])
+def test_only_what_was_computed_is_rounded_differently(how: str, rounded_apart: bool) -> None:
+    found = tolerance_of(bf16_product({**COPIES, **MADE}[how], rounded_apart))
+    assert found.roundoff == ROUNDOFF["float32" if how in COPIES else "bfloat16"]
+    assert found.depth == 512 and found.flips == 0
+
+
+@pytest.mark.parametrize("depth", [128, 512, 4096])
+@pytest.mark.parametrize("how", COPIES)
+def test_a_missing_term_of_a_bfloat16_product_is_found(how: str, depth: int) -> None:
+    dag = bf16_product(COPIES[how], rounded_apart=True, depth=depth)
+    rng = np.random.default_rng(depth)
+    x = rng.standard_normal((8, depth), np.float32).astype(ml_dtypes.bfloat16).astype(np.float64)
+    b = rng.standard_normal((depth, 8), np.float32).astype(ml_dtypes.bfloat16).astype(np.float64)
+    spec = BufferSpec("C", (8, 8), "float32")
+    gate = OutputGate(spec, (x @ b).astype(np.float32), tolerance_of(dag))
+    backwards = sum(np.float32(x[:, k, None] * b[k]) for k in reversed(range(depth)))
+    gate.check(backwards)
+    for missing in (0, depth // 2, depth - 1):
+        kept = np.arange(depth) != missing
+        with pytest.raises(WrongAnswer, match="differs from the reference"):
+            gate.check((x[:, kept] @ b[kept]).astype(np.float32))
 
 
 def test_only_steps_may_flip() -> None:

@@ -215,3 +215,12 @@ def test_a_program_in_winograds_form_counts_with_its_own_operations() -> None:
     one = task([line(1, 2e-5, 0.0)], "w", 4_000_000, program, CEILINGS)
     assert one.is_winograd and one.flops == 1_000_000
     assert one.least_s == 2.5e-6
+
+
+def test_a_program_of_fewer_bits_is_limited_by_its_instruction() -> None:
+    program = PrintedProgram(least_bytes=4_000, gain=16.0)
+    one = task([line(1, 2e-5, 0.0)], "w", 40_000_000, program, CEILINGS)
+    assert one.least_s == 1e-4 / 16
+    assert one.roofline.limit(one.flops, one.least_bytes, one.gain) == "compute"
+    assert one.roofline.limit(4_000, 4_000) == "compute"
+    assert one.roofline.limit(4_000, 4_000, one.gain) == "memory"

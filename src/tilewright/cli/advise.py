@@ -23,11 +23,13 @@ from tilewright.cli.options import (
     ModelFile,
     Records,
     Shapes,
+    known_math,
     load_model,
     usage,
 )
 from tilewright.cli.parts import advice
 from tilewright.contract import arguments
+from tilewright.front.machine import as_target
 from tilewright.ground.text import NONE, clock, count, duration
 
 NEARLY_FREE = 0.1  # of a task's time, for a 1x1 convolution more
@@ -62,7 +64,7 @@ def advise(
     Example: tilewright advise resnet50.onnx --minutes 3
     """
     console = output(quiet=json)
-    loaded = load_model(model, shape, constant, chains, math)
+    loaded = load_model(model, shape, constant, chains, known_math(math, as_target(None)))
     with _progress(console) as told:
         found = tw.advise(loaded, db=db, minutes=minutes, told=told)
     if json:

@@ -22,6 +22,7 @@ from tilewright.cli.options import (
     Shapes,
     TargetSpec,
     each_shape,
+    known_math,
     load_model,
 )
 from tilewright.cli.outputs import protect
@@ -73,7 +74,7 @@ def compile(
         needed = [save, refuse_library(save)]
         inspection.refuse_saving(save, chosen)
         protect(needed, model, db)
-    loaded = load_model(model, shape, constant, chains, math)
+    loaded = load_model(model, shape, constant, chains, known_math(math, chosen))
     variants = each_shape(loaded)
     # The plans have the notes.
     found = compilation.compiled(loaded, db, chosen, progress=not quiet, is_own=True)

@@ -16,10 +16,13 @@ import numpy as np
 import typer
 
 import tilewright as tw
+from tilewright.cli.console import remark
 from tilewright.cli.parts import inspection
 from tilewright.contract.artifact import Array
+from tilewright.front.machine import math_of
 from tilewright.ground.errors import InputError, UnsupportedModel
 from tilewright.ground.text import one_line
+from tilewright.target import Target
 
 if TYPE_CHECKING:
     from tilewright.search.objectives import Objective
@@ -103,9 +106,10 @@ Chains: TypeAlias = Annotated[
 Math: TypeAlias = Annotated[
     str,
     typer.Option(
-        metavar="float32|bfloat16",
+        metavar="float32|bfloat16|auto",
         help="What contractions with known weights multiply: bfloat16 is faster where the CPU "
-        "has instructions for it (AMX), and rounds factors to 8 bits. Sums stay float32.",
+        "has instructions for it (AMX), and rounds factors to 8 bits. Sums stay float32. auto: "
+        "bfloat16 where the target is faster at it.",
     ),
 ]
 InputFiles: TypeAlias = Annotated[
@@ -135,6 +139,15 @@ def usage(check: Callable[[Any], Any]) -> Callable[[Any], Any]:
             raise typer.BadParameter(str(error)) from None
 
     return checked
+
+
+def known_math(math: str, target: Target) -> str:
+    """The same, or what "auto" is for a target, which is said."""
+    if math != "auto":
+        return math
+    found, why = math_of(target)
+    remark(f"--math auto is {found}: {why}")
+    return found
 
 
 def load_model(

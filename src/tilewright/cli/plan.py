@@ -16,12 +16,15 @@ from tilewright.cli.options import (
     Math,
     ShapesOfModels,
     TargetSpec,
+    known_math,
     load_models,
     usage,
 )
+from tilewright.cli.parts import inspection
 from tilewright.cli.tune import Models, NewRecords
 from tilewright.contract import arguments
 from tilewright.front.machine import as_target
+from tilewright.ground.text import some
 
 Strategy: TypeAlias = Annotated[
     str,
@@ -44,7 +47,8 @@ def plan(
     target: TargetSpec = None,
     strategy: Strategy = arguments.PLANNED[0],
 ) -> None:
-    """Show what `tilewright tune --strategy reuse` would do: who is searched, who reuses whom.
+    """Show what `tilewright tune --strategy reuse` would do: who is searched, who reuses whom, and
+    in which precision contractions run, by which instruction.
 
     Tasks whose shapes alone differ are one tree: the first is searched, each below near the good
     programs of the one above it. Numbers are programs to be measured.
@@ -52,9 +56,11 @@ def plan(
     Example: tilewright plan resnet50.onnx
     """
     chosen = as_target(target)
-    loaded = load_models(models, shape, constant, chains, math)
+    loaded = load_models(models, shape, constant, chains, known_math(math, chosen))
     output().print(
         str(tw.plan(loaded, db=db, target=chosen, strategy=strategy)),
         highlight=False,
         soft_wrap=True,
     )
+    for how, names in inspection.precisions(loaded, chosen).items():
+        output().print(f"Multiplied in {how}: {some(names)}", highlight=False, soft_wrap=True)

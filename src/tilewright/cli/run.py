@@ -28,6 +28,7 @@ from tilewright.cli.options import (
     Shapes,
     TargetSpec,
     each_shape,
+    known_math,
     load_model,
     parse_constants,
 )
@@ -104,6 +105,7 @@ def run(
         refuse_output(save, (".npz", ".npy"))
         protect([save], model, db, [input_file(text)[1] for text in inputs or ()])
     chosen = as_target(target)
+    math = known_math(math, chosen)
     loaded = load_model(model, shape, constant, chains, math)
     networks, call = compiled(loaded, db, chosen, progress=not quiet)
     fitting = _fitting(networks, each_shape(loaded), inputs or (), seed)

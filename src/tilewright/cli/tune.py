@@ -24,6 +24,7 @@ from tilewright.cli.options import (
     ShapesOfModels,
     TargetSpec,
     each_shape,
+    known_math,
     load_models,
     parse_objective,
     usage,
@@ -148,7 +149,7 @@ def tune(
     begun = context.obj or time.monotonic()
     console = output(quiet)
     chosen = as_target(target)
-    loaded = load_models(models, shape, constant, chains, math)
+    loaded = load_models(models, shape, constant, chains, known_math(math, chosen))
     if minutes is not None:  # what a user waits for counts, the loading of modules and models too
         minutes = max(0.0, minutes - (time.monotonic() - begun) / 60)
     goal = parse_objective(objective, sum(len(each_shape(m)) for m in loaded))

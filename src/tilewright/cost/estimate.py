@@ -196,7 +196,8 @@ def _on_tiles(a: Analysis, target: CpuTarget) -> Floats:
     width = np.minimum(a.extents[vectors[0]], registers.columns)
     across = a.extents[vectors[0]] / width
     fits = registers.multiply(height, steps, down, across) & (across % 1 == 0)
-    multiplied = np.maximum(down * across * np.maximum(height, steps), TILE_LATENCY)
+    each = registers.cycles * np.maximum(height, steps)
+    multiplied = np.maximum(down * across * each, TILE_LATENCY)
     loaded = (down * height + across * steps) / TILE_ROWS_PER_CYCLE
     return np.where(fits, np.maximum(multiplied, loaded) / steps, np.inf)
 

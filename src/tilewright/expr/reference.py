@@ -5,7 +5,8 @@
 
 Both visit the iteration space in blocks of at most `BLOCK` elements, so memory stays bounded.
 A reduction is kept in the dtype of its body. `PointEvaluator` computes of earlier stages only what
-the points need, through padding, gathers and several reductions (softmax).
+the points need, through padding, gathers and several reductions (softmax); what they store in fewer
+bits is rounded to those.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tilewright.expr.evaluate import Array, Reader, evaluate, working_dtype
-from tilewright.expr.nodes import Axis, Extent, Reduce, Tensor
+from tilewright.expr.nodes import NARROWING, Axis, Extent, Reduce, Tensor
 from tilewright.expr.tensors import Compute, Table
 from tilewright.ground.errors import ExprError
 
@@ -145,11 +146,20 @@ class PointEvaluator:
         """Values [p] of `tensor` at `points` [p, rank]."""
         columns = tuple(np.asarray(points, np.int64).reshape(len(points), tensor.rank).T)
         return (
-            self.read(tensor, columns) if columns else np.repeat(self.read(tensor, ()), len(points))
+            self._read(tensor, columns)
+            if columns
+            else np.repeat(self._read(tensor, ()), len(points))
         )
 
     def read(self, tensor: Tensor, indices: tuple[Array, ...]) -> Array:
-        """Values at broadcasting index arrays; a `Reader` for `evaluate`."""
+        """Values at broadcasting index arrays, as they are stored; a `Reader` for `evaluate`."""
+        found = self._read(tensor, indices)
+        if tensor.dtype.name not in NARROWING:
+            return found
+        with np.errstate(all="ignore"):
+            return found.astype(tensor.dtype.numpy).astype(found.dtype)
+
+    def _read(self, tensor: Tensor, indices: tuple[Array, ...]) -> Array:
         if isinstance(tensor.source, Table):
             return np.asarray(tensor.source.values[indices])
         if tensor.name in self.arrays:

@@ -25,7 +25,9 @@ from tilewright.expr.serialize import dag_from_json
 from tilewright.front.compilation import compiled
 from tilewright.front.kernels import kernel_name, plan_of_task
 from tilewright.front.machine import as_target, machine_of
-from tilewright.front.models import Model, Task
+from tilewright.front.models import Model, Task, Tunable
+from tilewright.front.precision import gain_of, summary
+from tilewright.front.tuning_tasks import merged, parts_of
 from tilewright.graph.onnx.file import inputs_of, weights_beside
 from tilewright.graph.onnx.support import OnnxOperator, operators
 from tilewright.ground.errors import (
@@ -309,13 +311,20 @@ def _target(machine: Machine) -> Target:
         return here
 
 
+def precisions(models: Sequence[Tunable], target: Target) -> dict[str, list[str]]:
+    """Names of models' tasks by how their contractions run on a target (`front.precision`)."""
+    return summary(merged(parts_of(models, target))[0], target)
+
+
 def _printed(workload: WorkloadRow, trial: Trial | None, target: Target) -> PrintedProgram:
     """The forms of one program; of a record that this version cannot print, why not."""
     name = kernel_name(workload.name)
     try:
         dag = dag_from_json(workload.dag)
         task = PrintedProgram(
-            least_bytes=dag.least_bytes, math=Layers(dag, gene_of(()), target, name).nest
+            least_bytes=dag.least_bytes,
+            math=Layers(dag, gene_of(()), target, name).nest,
+            gain=gain_of(dag, target),
         )
         if trial is None:
             return replace(task, note="No program worked.")

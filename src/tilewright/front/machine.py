@@ -4,6 +4,7 @@ target = as_target("opencl")                      the device that is here
 machine_of(target)                                what makes latencies comparable
 keep_ceilings(database, machine, target)          what it can do at best, measured
 keep_proofs(target, passed, failed, cache)        which templates were right on a GPU
+math_of(target)                                   ("bfloat16", "tdpbf16ps is 15.6 times as fast …")
 
 What programs are chosen by where nothing else is known is kept in files of the user's cache folder,
 from where `as_target` takes it: a CPU's measured speeds, and the templates that may serve
@@ -15,7 +16,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import astuple, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,8 @@ from tilewright.ground.lazy import Lazy
 from tilewright.ground.settings import Settings
 from tilewright.runtime.devices import target_at_hand
 from tilewright.target import CpuTarget, GpuTarget, Speeds, Target
-from tilewright.target.speeds import published
+from tilewright.target.dots import fastest
+from tilewright.target.speeds import FLOAT32, published
 
 if TYPE_CHECKING:
     from tilewright.measure import ceilings as limits
@@ -41,6 +43,7 @@ else:
 
 SPEEDS_FILE, PROOFS_FILE = "speeds.json", "proved.json"
 NOTABLE = 1.1  # times a kept figure
+BFLOAT16 = "bfloat16"
 
 
 def host_target() -> Target:
@@ -88,24 +91,55 @@ def keep_ceilings(database: Database, machine: Machine, target: CpuTarget) -> No
 
     Every run measures anew and the higher figures stay, for a busy moment spoils them.
     """
-    sizes = limits.working_sets(target)
-    found = limits.measure(target, [limits.Traffic(s, 0) for s in sizes], sweeps=3, empty_calls=1)
+    sizes, found = limits.working_sets(target), _measured(target)
     rates = tuple(stream.traffic.total / stream.seconds for stream in found.streams)
     row = rows.CeilingsRow(machine.fingerprint, found.fma_flops, sizes, rates)
     known = next((c for c in database.ceilings() if c.machine == machine.fingerprint), row)
     database.keep(known.raised_by(row))
+
+
+def _measured(target: CpuTarget) -> Ceilings:
+    """What this machine can do at best; its speeds are kept."""
+    traffic = [limits.Traffic(size, 0) for size in limits.working_sets(target)]
+    found = limits.measure(target, traffic, sweeps=3, empty_calls=1)
     keep_speeds(target, speeds_of(found, target), Settings.from_environment().cache)
+    return found
+
+
+def math_of(target: Target) -> tuple[str, str]:
+    """What contractions had better multiply on a target, "bfloat16" where that is faster than
+    "float32", and why. This machine's rates are measured if they are not known; of others the
+    tables are asked.
+    """
+    if not isinstance(target, CpuTarget):
+        return FLOAT32, f"rates of bfloat16 are known of CPUs, not of {target.kind}:{target.name}"
+    narrow = fastest(target, BFLOAT16, BFLOAT16)
+    if narrow is None:
+        return FLOAT32, f"{target.name} has no instruction that multiplies bfloat16"
+    is_known = target.speeds.gain(narrow[0]) is not None
+    if not is_known and target == replace(Target.parse("cpu"), cores=target.cores):
+        target = replace(target, measured=speeds_of(_measured(target), target))
+        narrow, is_known = fastest(target, BFLOAT16, BFLOAT16) or narrow, True
+    name, gain = narrow
+    source = "measured" if is_known else "by its table"
+    return (
+        BFLOAT16 if gain > 1.0 else FLOAT32,
+        f"{name} does {gain:.3g} times as many operations a second as float32 ({source})",
+    )
 
 
 def speeds_of(ceilings: Ceilings, target: CpuTarget) -> Speeds:
-    """The target's speeds with what its cores read of memory at best, each of them where all do.
+    """The target's speeds with what its cores read of memory and multiply at best, each of them
+    where all do.
 
     Clock and caches stay as published: what the estimate counts is matched to those, and with
     ceilings in their place some default programs are slower.
     """
     size = limits.working_sets(target)[-1]
     rate = size / ceilings.seconds(limits.Traffic(size, 0)) / target.cores
-    return replace(published(target.name), dram_bytes_per_s=rate)
+    multiplied = ((FLOAT32, ceilings.fma_flops), *ceilings.rates)
+    rates = tuple((name, flops / target.cores) for name, flops in multiplied)
+    return replace(published(target.name), dram_bytes_per_s=rate, rates=rates)
 
 
 def with_kept(target: Target, cache: Path) -> Target:
@@ -128,9 +162,7 @@ def keep_speeds(target: CpuTarget, found: Speeds, cache: Path) -> None:
     name = str(replace(target, measured=None))
     kept = _speeds(cache)
     higher = kept[name].raised_by(found) if name in kept else found
-    if name in kept and not any(
-        new > NOTABLE * old for new, old in zip(astuple(higher), astuple(kept[name]), strict=True)
-    ):
+    if name in kept and not higher.exceeds(kept[name], NOTABLE):
         return
     _keep(cache / SPEEDS_FILE, {n: str(s) for n, s in {**kept, name: higher}.items()})
 

@@ -23,8 +23,10 @@ from tilewright.contract import arguments
 from tilewright.contract.arguments import described
 from tilewright.contract.artifact import Array, BufferSpec
 from tilewright.contract.origin import ModelFacts, Origin
+from tilewright.front.machine import host_target, math_of
 from tilewright.ground.errors import InputError, UnsupportedModel
 from tilewright.ground.lazy import Lazy
+from tilewright.ground.log import log
 from tilewright.ground.text import count, one_line
 from tilewright.runtime.tensors import array_of
 from tilewright.target import Target
@@ -55,7 +57,7 @@ else:
     )
 
 
-MATHS = ("float32", "bfloat16")
+MATHS = ("float32", "bfloat16", "auto")
 """What contractions multiply."""
 
 
@@ -244,7 +246,8 @@ def load(
     `{"batch": 1}`; several such assignments make a ModelSet, whose compiled form picks the
     network by the shapes of its inputs. `constants` are inputs of an ONNX model whose values are
     known now, `{"axes": (1, 2)}`. Without `chains` no two contractions share a kernel. With
-    `math="bfloat16"` contractions with known weights multiply bfloat16 and add float32. Raises
+    `math="bfloat16"` contractions with known weights multiply bfloat16 and add float32; "auto" is
+    that where this machine is faster at it, else "float32" (the logger is told why). Raises
     InputError for an argument that cannot be, UnsupportedModel with every operator that cannot be
     taken.
     """
@@ -255,6 +258,9 @@ def load(
         )
     if math not in MATHS:
         raise InputError(f"math is {' or '.join(map(repr, MATHS))}, not {math!r:.40}")
+    if math == "auto":
+        math, why = math_of(host_target())
+        log.info("math is %s: %s", math, why)
     if constants is not None and not isinstance(constants, Mapping):
         raise InputError(
             f"constants is a mapping such as {{'axes': (1, 2)}}, not {described(constants)}"

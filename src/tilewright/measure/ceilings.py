@@ -2,13 +2,15 @@
 
     ceilings = measure(target, [Traffic(4 * MIB, 1 * MIB)])
     ceilings.fma_flops                      float32 operations a second, a multiply-add as 2
+    dict(ceilings.rates)["vpdpbusd"]        the same of each instruction for narrow numbers
     ceilings.load_bytes                     bytes a second that the load ports deliver (from L1)
     ceilings.seconds(Traffic(4 * MIB, 1 * MIB))     to read 4 MiB and write 1 MiB
     ceilings.call_s                         a call from Python of an empty parallel region
 
 Kernels are LLVM IR, one parallel region over all threads, each thread on its own contiguous share:
 
-    multiply-adds    as many independent accumulators as registers allow
+    multiply-adds    as many independent accumulators as registers allow; of floats, of narrow
+                     numbers by each dot instruction, and by tile registers all of whose rows work
     loads            vector loads into eight integer sums, from half of the first-level caches
     traffic          eight vectors of the larger of the two streams a step, and of the other one
                      in proportion; stores plain and non-temporal, the faster counts
@@ -37,17 +39,27 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from tilewright.codegen.llvm.builder import Builder
+from tilewright.codegen.llvm.dots import dot_product
 from tilewright.codegen.llvm.machine import compile_ir
+from tilewright.codegen.llvm.module import Module
+from tilewright.codegen.llvm.tiles import configuration
+from tilewright.codegen.llvm.types import SsaValue, compute_type
 from tilewright.contract.artifact import Artifact
+from tilewright.expr.dtypes import DTYPES, INT16, INT32
 from tilewright.runtime.buffers import aligned_empty
 from tilewright.runtime.cpu import LoadedKernel, pointer_array
 from tilewright.target import MIB, CpuTarget
+from tilewright.target.dots import TILED, Dot, dots_of, tiles_of
+from tilewright.target.speeds import FLOAT32
 
 SWEEPS = 5
 CALLS = 4  # of each kernel in a sweep
 EMPTY_CALLS = 500
 MOVED_BYTES = 16 * MIB  # at least what one call moves
-FMA_STEPS = 200_000
+FMA_STEPS, DOT_STEPS, TILE_STEPS = 200_000, 50_000, 10_000
+TILE_SUMS = 6  # that hide the latency of a product; the other two registers are the factors
+REGISTER_BYTES = 64  # of a row of a tile register
 SHARED_BYTES = 32 * MIB  # of a large cache that other programs use, too
 MEMORY_BYTES = 256 * MIB
 RANDOM_BYTES = MIB  # that buffers are filled with, again and again
@@ -58,6 +70,7 @@ Bytes: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
 # A thread makes {steps} steps from %begin on; {body} is one of them, number %i. %sums is its own
 # line of a third buffer.
 REGION = """
+{declared}
 declare void @tw_parallel(ptr, ptr, i64, i64, i32, ptr)
 declare <{lanes} x float> @llvm.fmuladd.v{lanes}f32(<{lanes} x float>, <{lanes} x float>,
                                                 <{lanes} x float>)
@@ -176,6 +189,7 @@ class Ceilings:
     load_bytes: float
     call_s: float
     streams: tuple[TrafficTime, ...]
+    rates: tuple[tuple[str, float], ...] = ()
 
     def seconds(self, traffic: Traffic) -> float:
         """The least time for some traffic. Raises ValueError for one that was not measured."""
@@ -201,12 +215,22 @@ def measure(
     """
     wanted = list(dict.fromkeys(traffic))
     near = near_traffic(target)
-    jobs = [Job("fma", fma_ir(FMA_STEPS, target), fma_work(target) * FMA_STEPS)]
+    jobs = multiply_jobs(target)
     jobs += [job for t in (near, *wanted) for job in _jobs(t, target)]
     buffers = buffers_of((near, *wanted), target)
     rates, call_s = _rates(jobs, buffers, target, sweeps, empty_calls)
     streams = tuple(TrafficTime(t, t.total / rates[t]) for t in wanted)
-    return Ceilings(rates["fma"], rates[near], call_s, streams)
+    narrow = tuple((job.what, rates[job.what]) for job in jobs if isinstance(job.what, str))
+    return Ceilings(rates[FLOAT32], rates[near], call_s, streams, narrow[1:])
+
+
+def multiply_rates(target: CpuTarget) -> dict[str, float]:
+    """Operations a second of all threads: of float32, and of each instruction for narrow numbers
+    that the target has; in some hundredths of a second.
+    """
+    jobs = multiply_jobs(target)
+    rates, _ = _rates(jobs, buffers_of([near_traffic(target)], target), target, SWEEPS, 1)
+    return {str(what): rate for what, rate in rates.items()}
 
 
 def working_sets(target: CpuTarget) -> tuple[int, ...]:
@@ -389,8 +413,10 @@ def _region(
     carried: Sequence[str],
     body: Sequence[str],
     after: Sequence[str],
+    declared: str = "",
 ) -> str:
     words = {
+        "declared": declared,
         "call": CALL,
         "lanes": target.vector_bits // 32,
         "steps": steps,
@@ -415,3 +441,70 @@ def _fill(template: str, words: dict[str, Any]) -> str:
 def fma_work(target: CpuTarget) -> int:
     """Operations of a step of `fma_ir` on all threads: a multiply-add is 2."""
     return 2 * (target.vector_bits // 32) * accumulators(target) * target.cores
+
+
+# ---- narrow numbers -------------------------------------------------------------------------
+
+
+def multiply_jobs(target: CpuTarget) -> list[Job]:
+    """The kernels of multiply-adds: of floats, then one for each instruction of narrow numbers."""
+    jobs = [Job(FLOAT32, fma_ir(FMA_STEPS, target), fma_work(target) * FMA_STEPS)]
+    for dot in {dot.name: dot for dot in dots_of(target)}.values():
+        work = dot.length * fma_work(target) * DOT_STEPS
+        jobs.append(Job(dot.name, dot_ir(dot, DOT_STEPS, target), work))
+    for factor in ("uint8", "bfloat16"):
+        if (registers := tiles_of(target, factor)) is not None:
+            terms = REGISTER_BYTES // DTYPES[factor].bytes
+            work = 2 * terms * registers.rows * registers.columns * TILE_SUMS * target.cores
+            ir = tiles_ir(TILED[factor][1], TILE_STEPS, target)
+            jobs.append(Job(TILED[factor][1], ir, work * TILE_STEPS))
+    return jobs
+
+
+def dot_ir(dot: Dot, steps: int, target: CpuTarget) -> str:
+    """IR of `steps` times `accumulators(target)` dots a thread, as of a register tile of some rows:
+    a vector is loaded (where the instruction asks for it, widened) and used for each of them.
+    """
+    rows = target.vector_registers // 8
+    lanes, width = target.vector_bits // 32, target.vector_bits // 8
+    left, right = (DTYPES[name] for name in dot.factors[0])
+    sums = DTYPES[FLOAT32] if left.is_float else INT32
+    if left.is_float:  # whose bits are what is multiplied
+        left = right = INT16
+    count, vector = dot.length * lanes, compute_type(sums, lanes)
+    kinds = [compute_type(dtype, count) for dtype in (left, right)]
+    b, m = Builder("step", []), Module()
+    before = []
+    for k in range(rows):
+        before.append(f"  %p{k} = getelementptr i8, ptr %from, i64 {k * width}")
+        before.append(f"  %x{k} = load {kinds[0]}, ptr %p{k}")
+    carried, after, body = [], [], b.out[1]
+    for k in range(accumulators(target)):
+        y = SsaValue(f"%y{k // rows}", right, count)
+        if k % rows == 0:
+            body.append(f"  {y.text} = load volatile {kinds[1]}, ptr %from")
+        x, own = SsaValue(f"%x{k % rows}", left, count), SsaValue(f"%s{k}", sums, lanes)
+        made = dot_product(b, m, dot, own, x, y).text
+        carried.append(f"  %s{k} = phi {vector} [ zeroinitializer, %pass ], [ {made}, %step ]")
+        after.append(f"  %r{k} = getelementptr i8, ptr %sums, i64 {k * width}")
+        after.append(f"  store {vector} {made}, ptr %r{k}, align {width}")
+    declared = "\n".join(m.declarations.values())
+    return _region(target, steps, 1, before, carried, body, after, declared)
+
+
+def tiles_ir(instruction: str, steps: int, target: CpuTarget) -> str:
+    """IR of `steps` times TILE_SUMS products of whole tiles a thread, added to as many sums."""
+    m = Module()
+    registers = [(16, REGISTER_BYTES)] * (TILE_SUMS + 2)
+    table = m.table("tiles", configuration(registers), DTYPES["uint8"])
+    begin, zero, end = (
+        m.declare(f"llvm.x86.{name}", "void", kinds)
+        for name, kinds in (("ldtilecfg", ["ptr"]), ("tilezero", ["i8"]), ("tilerelease", []))
+    )
+    multiply = m.declare(f"llvm.x86.{instruction}", "void", ["i8"] * 3)
+    before = [f"  call void {begin}(ptr {table})"]
+    before += [f"  call void {zero}(i8 {n})" for n in range(TILE_SUMS + 2)]
+    factors = f"i8 {TILE_SUMS}, i8 {TILE_SUMS + 1}"
+    body = [f"  call void {multiply}(i8 {n}, {factors})" for n in range(TILE_SUMS)]
+    declared = "\n".join([*m.globals.values(), *m.declarations.values()])
+    return _region(target, steps, 1, before, [], body, [f"  call void {end}()"], declared)

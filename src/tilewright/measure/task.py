@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -23,6 +23,7 @@ from tilewright.expr.dtypes import INT64
 from tilewright.expr.index.intervals import Interval, interval
 from tilewright.expr.nodes import (
     COMPARISONS,
+    NARROWING,
     ROUNDINGS,
     Binary,
     Call,
@@ -35,13 +36,15 @@ from tilewright.expr.nodes import (
     Var,
 )
 from tilewright.expr.reference import compute_of, sizes, static_shape
-from tilewright.expr.tensors import Compute, Placeholder
+from tilewright.expr.tensors import Placeholder
 from tilewright.expr.traversal import reads, transform, walk
 from tilewright.ground.errors import RunError, WrongAnswer
 from tilewright.measure.gate import ROUNDOFF, Tolerance, wrong_elements
 from tilewright.measure.inputs import POSITIVE, SIGNED, InputKind, default_kind, make_inputs
 
 POINTS = 512
+SUMMED = ("sum", "prod")
+"""Reductions that round; the others pick a term."""
 # The share of elements that may differ where a comparison of computed floats decides.
 FLIP_SHARE = 1e-3
 # With more undefined values than this among the points, roots and logarithms get positive inputs.
@@ -153,20 +156,29 @@ def tolerance_of(dag: ComputeDAG) -> Tolerance:
     amplify errors. A place computed in floats (where to sample an image) is off by rounding times
     the extent it ranges over, and neighbours there differ by twice their size: as much as a sum of
     twice that extent, squared.
+
+    What is rounded counts only where it was computed: inputs are rounded alike by every program.
     """
     depth: dict[str, int] = {}
+    made = _computed_stages(dag)
     units = [ROUNDOFF["float64"]]
     for stage in dag.stages:
         compute = compute_of(stage)
         before = max((depth.get(t.name, 1) for t in dag.producers(stage)), default=1)
         terms = math.prod(sizes(compute.reduce_axes))
-        summed = isinstance(compute.body, Reduce) and compute.body.op in ("sum", "prod")
+        summed = isinstance(compute.body, Reduce) and compute.body.op in SUMMED
         depth[stage.name] = before * (terms if summed else 1) * _float_places(compute.body) ** 2
         if stage.dtype.is_float:
             units.append(ROUNDOFF[stage.dtype.compute.name])
-            if dag.consumers(stage):
+            if dag.consumers(stage) and stage.name in made:
                 units.append(ROUNDOFF[stage.dtype.name])
-    flips = FLIP_SHARE if _decides_on_floats(dag) else 0.0
+        units += [
+            ROUNDOFF[e.fn]
+            for e in walk(compute.body)
+            if isinstance(e, Call) and e.fn in NARROWING
+            if e is not compute.body and _computed(e, made)
+        ]
+    flips = FLIP_SHARE if _decides_on_floats(dag, made) else 0.0
     return Tolerance(max(depth.values(), default=1), max(units), flips)
 
 
@@ -181,7 +193,7 @@ def _float_places(body: Expr) -> int:
     return max(extents, default=1)
 
 
-def _decides_on_floats(dag: ComputeDAG) -> bool:
+def _decides_on_floats(dag: ComputeDAG, made: Collection[str]) -> bool:
     """Whether a rounding error can change an output by a step: floats become integers or bools, or
     are rounded to whole numbers, after some arithmetic.
     """
@@ -189,21 +201,36 @@ def _decides_on_floats(dag: ComputeDAG) -> bool:
         body = compute_of(stage).body
         for e in walk(body):
             match e:
-                case Call(fn, (x,)) if fn in ROUNDINGS and _computed(x):
+                case Call(fn, (x,)) if fn in ROUNDINGS and _computed(x, made):
                     return True
-                case Cast(to, x) if not to.is_float and x.dtype.is_float and _computed(x):
+                case Cast(to, x) if not to.is_float and x.dtype.is_float and _computed(x, made):
                     return True
                 case Binary(op, a, b) if op in COMPARISONS and a.dtype.is_float:
-                    if not _is_clamp(body, e) and (_computed(a) or _computed(b)):
+                    if not _is_clamp(body, e) and (_computed(a, made) or _computed(b, made)):
                         return True
     return False
 
 
-def _computed(e: Expr) -> bool:
-    """Whether a float expression holds anything but values read unchanged from inputs."""
+def _computed_stages(dag: ComputeDAG) -> set[str]:
+    """Stages that hold floats which programs compute, each in its own order: no copies of inputs,
+    padded or rounded to fewer bits.
+    """
+    found: set[str] = set()
+    for stage in dag.stages:
+        if _computed(compute_of(stage).body, found):
+            found.add(stage.name)
+    return found
+
+
+def _computed(e: Expr, made: Collection[str]) -> bool:
+    """Whether a float expression holds anything but values read unchanged from inputs; `made` are
+    the computed stages.
+    """
     return any(
-        isinstance(x, Binary | Call)
-        or (isinstance(x, Read) and isinstance(x.tensor.source, Compute))
+        isinstance(x, Binary)
+        or (isinstance(x, Call) and x.fn not in NARROWING)
+        or (isinstance(x, Reduce) and x.op in SUMMED)
+        or (isinstance(x, Read) and x.tensor.name in made)
         for x in walk(e)
         if x.dtype.is_float
     )

@@ -309,10 +309,14 @@ def _limits(history: History, x: Array, fastest: float) -> list[Figure]:
     if history.ceilings is None:
         line = {"color": GREY, "width": 1.5, "dash": "dash"}
         return [lines([left, right], [fastest] * 2, "the fastest task seen", line=line)]
-    peak = history.ceilings.flops_per_s / GIGA
+    float_peak = history.ceilings.flops_per_s / GIGA
     line = {"color": INK, "width": 2}
-    name = f"multiply-adds: {peak:.0f} GFLOP/s"
-    data = [lines([left, right], [peak, peak], name, line=line, hoverinfo="name")]
+    data, peak = [], float_peak
+    for gain in sorted({1.0, *(task.gain for task in history.tasks)}):
+        peak = gain * float_peak
+        what = "multiply-adds" if gain == 1.0 else f"{gain:.3g} times that, of fewer bits"
+        name = f"{what}: {peak:.0f} GFLOP/s"
+        data.append(lines([left, right], [peak, peak], name, line=line, hoverinfo="name"))
     sizes, rates = history.ceilings.sizes_bytes, history.ceilings.bytes_per_s
     dashes = ("dot", "dashdot", "dash", "longdash")
     for size, rate, dash in zip(sizes, rates, dashes, strict=False):

@@ -29,7 +29,8 @@ class PrintedProgram:
 
     `least_bytes` are read and written at least: every input and output once. `own_flops` are the
     operations of a program in Winograd's form, which does fewer than the math says; None for
-    others. `note` says why a form is missing. `ir` is for `target`.
+    others. `gain` is how many times as fast as float32 the instruction is that does them. `note`
+    says why a form is missing. `ir` is for `target`.
     """
 
     least_bytes: int = 0
@@ -42,6 +43,7 @@ class PrintedProgram:
     target: str = ""
     note: str = ""
     own_flops: int | None = None
+    gain: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +167,7 @@ class TaskHistory:
     @property
     def least_s(self) -> float | None:
         """The least time that the machine's limits allow; None where they are not known."""
-        return self.roofline.least_s(self.flops, self.least_bytes)
+        return self.roofline.least_s(self.flops, self.least_bytes, self.gain)
 
     @property
     def is_winograd(self) -> bool:
@@ -177,6 +179,11 @@ class TaskHistory:
         """Operations of the best program."""
         own = self.program.own_flops if self.program else None
         return self.workload.flops if own is None else own
+
+    @property
+    def gain(self) -> float:
+        """How many times as fast as float32's the operations may be; 1 where that is not known."""
+        return self.program.gain if self.program else 1.0
 
     @property
     def least_bytes(self) -> int:

@@ -9,8 +9,9 @@ tiles row by row, then those of the factor that has fewer, then one for the othe
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +27,16 @@ from tilewright.target.dots import has_tiles
 SIGNS = {"int8": "s", "uint8": "u"}
 CONFIGURATION_BYTES = 64
 FIRST_WIDTH, FIRST_HEIGHT = 16, 48  # of the table of a configuration
+
+
+def configuration(tiles: Sequence[tuple[int, int]]) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    """What says how many rows, of how many bytes, each register has."""
+    table = np.zeros(CONFIGURATION_BYTES, np.uint8)
+    table[0] = 1
+    for n, (height, width) in enumerate(tiles):
+        table[FIRST_WIDTH + 2 * n] = width
+        table[FIRST_HEIGHT + n] = height
+    return table
 
 
 class TileWriter:
@@ -132,16 +143,12 @@ class TileWriter:
         """Say how large the tiles are: once where the function begins for those that are met first.
         Returns whether these are others.
         """
-        table = np.zeros(CONFIGURATION_BYTES, np.uint8)
-        table[0] = 1
         count = matrix.down * matrix.across
         few, rows_few = min(matrix.down, matrix.across), matrix.down <= matrix.across
         sums = (matrix.height, 4 * matrix.width)
         left, right = (matrix.height, 4 * matrix.steps), (matrix.steps, 4 * matrix.width)
         first, second = (left, right) if rows_few else (right, left)
-        for n, (height, width) in enumerate([*[sums] * count, *[first] * few, second]):
-            table[FIRST_WIDTH + 2 * n] = width
-            table[FIRST_HEIGHT + n] = height
+        table = configuration([*[sums] * count, *[first] * few, second])
         symbol = self.m.table(f"tiles:{table.tobytes().hex()}", table, DTYPES["uint8"])
         if not self.usual:
             self.usual = symbol
