@@ -22,12 +22,12 @@ from tilewright.expr.access import MIN_REUSE, is_expensive, is_movement
 from tilewright.expr.dtypes import DTYPES
 from tilewright.expr.index.intervals import Interval
 from tilewright.expr.index.simplify import Simplifier
-from tilewright.expr.nodes import Axis, Expr, Read, Reduce, Tensor, as_expr
+from tilewright.expr.nodes import Axis, Binary, Call, Expr, Read, Reduce, Tensor, as_expr
 from tilewright.expr.operators.elementwise import Value as Operand
 from tilewright.expr.operators.shapes import extents
 from tilewright.expr.reference import compute_of, sizes
 from tilewright.expr.tensors import Compute, placeholder
-from tilewright.expr.traversal import free_vars, reads, substitute
+from tilewright.expr.traversal import free_vars, reads, substitute, walk
 from tilewright.expr.written import Definition, written
 from tilewright.graph.ir import Node, Value
 from tilewright.graph.ops import lower, operands
@@ -88,6 +88,16 @@ class NodeMath:
     def is_expensive(self) -> bool:
         """Whether an element takes a function like exp."""
         return any(is_expensive(compute_of(t)) for t in self.stages)
+
+    @cached_property
+    def is_slight(self) -> bool:
+        """Whether an element costs no more than loading it would: sums, products, conversions."""
+        parts = (x for t in self.stages for x in walk(body_of(t)))
+        return not any(
+            isinstance(x, (Call, Reduce))
+            or (isinstance(x, Binary) and x.op in ("div", "floordiv", "mod"))
+            for x in parts
+        )
 
     @cached_property
     def is_view(self) -> bool:

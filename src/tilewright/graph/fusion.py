@@ -16,11 +16,13 @@ or row by row, without reusing elements, where the group is light: all stages ca
 in one loop over rows (on a GPU not those after a contraction). A transposition that keeps rows
 whole, or moves rows shorter than a cache line, only changes where the group stores.
 
-(2) Groups without a reduction join the readers of their result. Plain movement joins all readers of
-one group that take each element once (slices before a concatenation), arithmetic without functions
-like exp the concatenation or pad that alone reads it. Movement joins an only reader that moves,
-a contraction (which may copy it in the order in which it reads) and any reader that does not lose
-contiguous rows by it; arithmetic joins a reader that uses each element once.
+(2) What widens the numbers that a group ends with goes to the group that alone reads them, if that
+reads each once: bytes are stored then. Groups without a reduction join the readers of their result.
+Plain movement joins all readers of one group that take each element once (slices before a
+concatenation), arithmetic without functions like exp the concatenation or pad that alone reads it.
+Movement joins an only reader that moves, a contraction (which may copy it in the order in which it
+reads) and any reader that does not lose contiguous rows by it; arithmetic joins a reader that uses
+each element once; where an element costs no more than loading it, it is computed at every use.
 
 (3) Views stay outside, and so does control flow, whose graphs are cut by themselves. A group has
 one exit (only its last value is read outside), hence groups never depend on each other in a
@@ -115,6 +117,8 @@ class _Fuser:
         for node in self.plain:
             if node not in self.owner and node not in self.views:
                 self.place(node)
+        for group in self.groups():
+            self.hand_on(group)
         for group in sorted(self.groups(), key=self.position, reverse=True):
             self.join_reader(group)
         decide = self.links(self.target) if self.target is not None and chains else None
@@ -250,6 +254,26 @@ class _Fuser:
         line = as_dtype(value.dtype).bytes * next((n for n in value.shape[::-1] if n > 1), 1)
         return math.keeps_rows(value) or line < CACHE_LINE
 
+    def hand_on(self, group: FusionGroup) -> None:
+        """Move what a group ends with to the group that alone reads it, where that keeps narrower
+        numbers between them: bytes, not the floats that they stand for.
+        """
+        *rest, last = group.nodes
+        value, math = last.output, self.math[last]
+        widened = [v for v in last.inputs if math.is_elementwise_in(v) and v.bytes < value.bytes]
+        whole = [n for n in rest if n.output in last.inputs]
+        readers = self.readers.get(value, [])
+        if not widened or [n.output for n in whole] != widened or value in self.returned:
+            return
+        if len(readers) != 1 or (target := self.owner.get(readers[0])) in (None, group):
+            return
+        if not self.may_feed(FusionGroup([last]), [], readers[0], value):
+            return
+        if self.fits(FusionGroup(), [last, *target.nodes]):
+            group.nodes = rest
+            group.written, _ = self.written({}, rest)
+            self.assign(target, [last])
+
     def join_reader(self, group: FusionGroup) -> None:
         """Step 2: move a group without a reduction into the only reader of its exit."""
         value, path = group.exit, []
@@ -277,6 +301,7 @@ class _Fuser:
         maths = [self.math[n] for n in group.nodes]
         moving = all(m.moves and len(m.node.inputs) == 1 for m in maths)
         alone = len(self.readers[value]) == 1
+        again = alone and not path and not math.reduces and all(m.is_slight for m in maths)
         if not self.owner[reader].anchored:
             if math.picks(value):
                 along = math.moves or all(m.vectors_along(m.node.inputs[0]) for m in maths)
@@ -284,11 +309,13 @@ class _Fuser:
                 if along if moving else (slight and not path):
                     return True
             once = alone and math.reads_once(value)
-            return once and (moving or (not path and math.is_elementwise_in(value)))
+            if once and (moving or (not path and math.is_elementwise_in(value))):
+                return True
+            return again and value.elements == 1
         if not alone:
             return False
         if not moving:
-            return not path and math.reads_once(value)
+            return again or (not path and math.reads_once(value))
         if math.reuses or not math.vectors_along(value):
             return True
         return all(m.keeps_rows(m.node.inputs[0]) for m in (*maths, *map(self.math.get, path)) if m)

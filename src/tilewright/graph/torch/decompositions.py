@@ -19,7 +19,7 @@ from typing import Any
 import torch
 from torch.nn import functional
 
-aten = torch.ops.aten
+from tilewright.graph.torch.quantised import DECOMPOSED
 
 
 def decomposed(program: Any) -> Any:
@@ -28,20 +28,20 @@ def decomposed(program: Any) -> Any:
     """
     parts = program.graph_module.modules()
     calls = [n for part in parts for n in part.graph.nodes if n.op == "call_function"]
-    known = [n for n in calls if n.target in DECOMPOSITIONS]
+    known = [n for n in calls if str(n.target) in DECOMPOSITIONS]
     if any(n.target is torch.ops.higher_order.wrap_with_autocast for n in calls):
         changed = known  # the types within are known when it is written out
     else:
         changed = [n for n in known if _writes_out(n)]
         if not changed:
             return program
-    return program.run_decompositions({n.target: DECOMPOSITIONS[n.target] for n in changed})
+    return program.run_decompositions({n.target: DECOMPOSITIONS[str(n.target)] for n in changed})
 
 
 def _writes_out(node: Any) -> bool:
     """Whether the decomposition of a node's operator has something to say about its operands."""
     args, kwargs = torch.fx.node.map_arg((node.args, node.kwargs), lambda n: n.meta["val"])
-    return DECOMPOSITIONS[node.target](*args, **kwargs) is not NotImplemented
+    return DECOMPOSITIONS[str(node.target)](*args, **kwargs) is not NotImplemented
 
 
 def _log_sigmoid(x: Any) -> Any:
@@ -194,16 +194,17 @@ def _transformer_encoder_layer(
     return normed(added(feed(x), x), weight=norm2[0], bias=norm2[1])
 
 
-DECOMPOSITIONS: Mapping[Any, Callable[..., Any]] = {
-    aten.log_sigmoid.default: _log_sigmoid,
-    aten.avg_pool2d.default: partial(_average_pool, 2),
-    aten.avg_pool3d.default: partial(_average_pool, 3),
-    aten.scaled_dot_product_attention.default: _attention,
-    aten.layer_norm.default: _layer_norm,
-    aten._native_multi_head_attention.default: _fused_attention,
-    aten._transformer_encoder_layer_fwd.default: _transformer_encoder_layer,
+DECOMPOSITIONS: Mapping[str, Callable[..., Any]] = {
+    "aten.log_sigmoid.default": _log_sigmoid,
+    "aten.avg_pool2d.default": partial(_average_pool, 2),
+    "aten.avg_pool3d.default": partial(_average_pool, 3),
+    "aten.scaled_dot_product_attention.default": _attention,
+    "aten.layer_norm.default": _layer_norm,
+    "aten._native_multi_head_attention.default": _fused_attention,
+    "aten._transformer_encoder_layer_fwd.default": _transformer_encoder_layer,
+    **DECOMPOSED,
 }
-"""A decomposition that gives NotImplemented leaves its operator as it is."""
+"""By the operator's name. A decomposition that gives NotImplemented leaves it as it is."""
 
 FUSED: Mapping[Any, Callable[..., Any]] = {
     torch._native_multi_head_attention: _fused_attention,

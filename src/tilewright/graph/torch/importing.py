@@ -30,6 +30,7 @@ try:
     import torch
 
     from tilewright.graph.torch.decompositions import decomposed
+    from tilewright.graph.torch.quantised import translations
 except ImportError as error:
     raise InputError(f"{error.name} is not installed; PyTorch models need it: {INSTALL}") from error
 
@@ -142,6 +143,7 @@ def to_onnx(program: Any, name: str) -> Exported:
                 optimize=False,
                 verbose=False,
                 opset_version=_opset(written),
+                custom_translation_table=translations(written),
             )
         except torch.onnx.errors.OnnxExporterError as error:
             innermost = list(_causes(error))[-1]

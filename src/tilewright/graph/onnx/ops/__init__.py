@@ -10,6 +10,7 @@ from tilewright.graph.onnx.ops.elementwise import ELEMENTWISE
 from tilewright.graph.onnx.ops.indexing import INDEXING
 from tilewright.graph.onnx.ops.movement import MOVEMENT
 from tilewright.graph.onnx.ops.onnxruntime import FUSED
+from tilewright.graph.onnx.ops.qlinear import QLINEAR
 from tilewright.graph.onnx.ops.quantised import QUANTISED
 from tilewright.graph.onnx.ops.recurrent import RECURRENT
 from tilewright.graph.onnx.ops.reduction import REDUCTION
@@ -27,7 +28,7 @@ ONNXRUNTIME = "com.microsoft"
 DOMAINS: dict[str, dict[str, Translator]] = {
     "": TRANSLATORS,
     "ai.onnx": TRANSLATORS,
-    ONNXRUNTIME: FUSED,
+    ONNXRUNTIME: FUSED | QLINEAR,
 }
 
 

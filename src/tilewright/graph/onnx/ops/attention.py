@@ -20,7 +20,7 @@ import numpy as np
 
 from tilewright.graph.ir import Value
 from tilewright.graph.onnx.ops.call import Known, OperatorCall, numpy_dtype
-from tilewright.graph.onnx.ops.contraction import matmul
+from tilewright.graph.onnx.ops.quantised import matmul
 
 LEFT_OUT = -10000.0  # what onnxruntime adds to a score that its mask leaves out
 

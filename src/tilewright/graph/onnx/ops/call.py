@@ -210,7 +210,9 @@ def translate(
                 else:
                     positional.append(_checked(position, value, parameter))
             case Parameter.VAR_POSITIONAL:
-                positional += _tensors(inputs)
+                first = len(positional)
+                rest = enumerate(inputs[first:], first)
+                positional += [_checked(i, v, parameter) for i, v in rest]
             case Parameter.KEYWORD_ONLY:
                 options[parameter.name] = _option(given.pop(parameter.name, None), parameter)
             case Parameter.VAR_KEYWORD:

@@ -7,6 +7,7 @@ QLinearMatMul(..)               →  quantise(float(MatMulInteger(..)) · sa · 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +19,7 @@ from tilewright.expr.contraction.groups import NARROW
 from tilewright.expr.dtypes import DTYPES, FEW_BITS, dtype
 from tilewright.graph.ir import Value
 from tilewright.graph.onnx.ops import contraction
-from tilewright.graph.onnx.ops.call import OperatorCall, Translator
+from tilewright.graph.onnx.ops.call import Known, OperatorCall, Translator, translate
 from tilewright.graph.onnx.ops.few_bits import dequantised, packed_product
 from tilewright.graph.onnx.ops.integer_products import (
     along,
@@ -27,6 +28,7 @@ from tilewright.graph.onnx.ops.integer_products import (
     matmul_sums,
     shifted,
 )
+from tilewright.graph.onnx.ops.window import max_pool as window_max_pool
 from tilewright.ground.errors import ExprError
 
 SHORTEST = 8
@@ -93,6 +95,18 @@ def quantize(
     quotient = call.emit("divide", x, spread(call, scale, x, axis, block_size))
     zeros = None if zero is None else spread(call, zero, x, axis, block_size)
     return rounded(call, quotient, zeros, kind)
+
+
+def dynamic_quantize(call: OperatorCall, x: Value) -> Sequence[Value]:
+    """`x` in unsigned bytes from its least to its greatest, 0 among them; the scale, the zero."""
+    every = tuple(range(x.rank))
+    none, most = call.literal(0.0, x), call.literal(255.0, x)
+    low, high = (call.emit(f"reduce_{m}", x, axes=every, keepdims=False) for m in ("min", "max"))
+    low, high = call.emit("minimum", low, none), call.emit("maximum", high, none)
+    scale = call.emit("divide", call.emit("subtract", high, low), most)
+    zero = call.emit("subtract", none, call.emit("divide", low, scale))
+    zero = rounded(call, zero, None, "uint8")
+    return [quantize(call, x, scale, zero), scale, zero]
 
 
 def dequantize(
@@ -212,7 +226,19 @@ def conv(call: OperatorCall, x: Value, w: Value, bias: Value | None = None, **wi
     return y if bias is None else call.emit("add", y, channelwise(call, bias, x.rank - 2))
 
 
-def _requantised(call: OperatorCall, sums: Value, scales: Value, y: Value, zero: Value) -> Value:
+def max_pool(call: OperatorCall, x: Value, **window: Any) -> Sequence[Known]:
+    """Of bytes where floats stand for them, in one positive scale: the order is the same."""
+    found = None if any(call.used_outputs[1:]) else Quantised.of(call, x)
+    scale = None if found is None or found.scale.rank else found.scale.constant
+    if found is None or scale is None or not scale > 0:
+        return translate(window_max_pool, call, [x], window)
+    (y,) = translate(window_max_pool, call, [found.x], window)
+    assert isinstance(y, Value), "it has one output"
+    zero = [found.zero] if found.zero else []
+    return [call.emit("dequantize", y, found.scale, *zero)]
+
+
+def requantised(call: OperatorCall, sums: Value, scales: Value, y: Value, zero: Value) -> Value:
     """int32 sums in units of `scales`, quantised by the scale `y`."""
     ratio = call.cast(call.emit("divide", scales, along(call, y, 0)), "float32")
     real = call.emit("multiply", call.cast(sums, "float32"), ratio)
@@ -232,7 +258,7 @@ def qlinear_matmul(
 ) -> Value:
     sums = matmul_sums(call, a, b, za, zb)
     scales = call.emit("multiply", along(call, sa, 1), along(call, sb, 0))
-    return _requantised(call, sums, scales, sy, zy)
+    return requantised(call, sums, scales, sy, zy)
 
 
 def qlinear_conv(
@@ -252,16 +278,18 @@ def qlinear_conv(
     if bias is not None:
         sums = call.emit("add", sums, channelwise(call, bias, x.rank - 2))
     scale = along(call, call.emit("multiply", sx, sw), x.rank - 2)
-    return _requantised(call, sums, scale, sy, zy)
+    return requantised(call, sums, scale, sy, zy)
 
 
 QUANTISED: dict[str, Translator] = {
     "Conv": conv,
     "ConvInteger": conv_sums,
     "DequantizeLinear": dequantize,
+    "DynamicQuantizeLinear": dynamic_quantize,
     "Gemm": gemm,
     "MatMul": matmul,
     "MatMulInteger": matmul_sums,
+    "MaxPool": max_pool,
     "QLinearConv": qlinear_conv,
     "QLinearMatMul": qlinear_matmul,
     "QuantizeLinear": quantize,
