@@ -18,7 +18,7 @@ from tilewright.schedule.steps import ComputeInline
 from tilewright.space.decisions import TILE, R, S, TileFactors
 from tilewright.space.derivation import Derivation, Rule, Verdict, previous
 from tilewright.space.predicates import has_data_reuse, is_inlinable, vector_axis
-from tilewright.space.rules.tiling import multi_level_tile
+from tilewright.space.rules.ansor import multi_level_tile
 
 STRUCTURE = (S, R, replace(TILE, most=16))
 

@@ -17,7 +17,7 @@ from tilewright.front.inspection import find_program
 from tilewright.records.database import Database
 from tilewright.space.derivation import Derivation, Rule, Verdict
 from tilewright.space.predicates import vector_axis
-from tilewright.space.rules.tiling import multi_level_tile, structure_of
+from tilewright.space.rules.ansor import multi_level_tile, structure_of
 
 HINT = "example.levels"
 N = 256

@@ -14,7 +14,7 @@ import pytest
 import tilewright as tw
 from cli_models import cli, save_classifier
 from made_up_latencies import simulate
-from tilewright.ground.log import log
+from tilewright.ground import log
 from tilewright.records.database import Database
 from tilewright.search.progress import Budget, Callback
 from tilewright.search.tasks import TaskSearch

@@ -15,7 +15,7 @@ from cli_models import cli, save_products
 from tilewright.cli.compile import template_lines
 from tilewright.front.inspection import plan_of
 from tilewright.front.kernels import notes_of
-from tilewright.ground.log import log
+from tilewright.ground import log
 from tilewright.records.database import Database
 from tilewright.records.matching import RecordMatch
 from tilewright.search.tasks import TuningTask

@@ -22,7 +22,7 @@ from cli_models import cli
 from devices import at_hand, tools
 from made_up_latencies import simulate
 from tilewright.front.machine import as_target
-from tilewright.ground.log import log
+from tilewright.ground import log
 
 ROOT = Path(__file__).parent.parent
 README, GUIDE = (

@@ -6,7 +6,7 @@
     net = tw.compile(model, db="tuning.db")
     (y,) = net(x)
 
-The logger "tilewright" tells how tuning goes on (`tilewright.ground.log`). Names are imported when
+The logger "tilewright" tells how tuning goes on (`tilewright.ground`). Names are imported when
 first used, so that `import tilewright` takes no time.
 """
 
@@ -15,7 +15,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from tilewright.version import __version__ as __version__
+from tilewright.ground import __version__ as __version__
 
 # Module of every public name.
 _EXPORTS: dict[str, tuple[str, ...]] = {

@@ -94,4 +94,4 @@ def emulate(folder: Path, patch: pytest.MonkeyPatch) -> None:
 
     patch.setattr(cpu, "find_symbol", found)
     patch.setattr(cpu, "check_host", lambda artifact: None)
-    patch.setattr("tilewright.codegen.llvm.emitter.compile_ir", compiled)
+    patch.setattr("tilewright.codegen.llvm.functions.compile_ir", compiled)

@@ -11,11 +11,10 @@ from kernel_nests import Conv, P, S, U, V, conv2d, gemm, nest, tile, under
 from kernel_runs import HOST, random_arrays
 
 from tilewright.codegen.passes import cpu_passes, prepared
-from tilewright.codegen.passes.copies import accumulator_copies
 from tilewright.codegen.passes.guards import hoisted_guards
 from tilewright.codegen.passes.join import joined
 from tilewright.codegen.passes.simplify import simplified
-from tilewright.codegen.passes.size import statement_count
+from tilewright.codegen.passes.size import accumulator_copies, statement_count
 from tilewright.codegen.passes.tiles import strip_mined, tiled
 from tilewright.codegen.passes.unroll import unrolled
 from tilewright.codegen.passes.version import versioned

@@ -15,11 +15,9 @@ from tilewright.graph.ir import Graph
 from tilewright.graph.onnx.importing import load
 from tilewright.graph.passes import PASSES, Pass, simplify
 from tilewright.graph.passes.channels_last import channels_last
-from tilewright.graph.passes.closed_forms import closed_forms
 from tilewright.graph.passes.fold_affine import fold_affine
 from tilewright.graph.passes.fold_constants import fold_constants
-from tilewright.graph.passes.merge_equal import merge_equal
-from tilewright.graph.passes.merge_pads import merge_pads
+from tilewright.graph.passes.merge import closed_forms, merge_equal, merge_pads
 from tilewright.graph.passes.permute_weights import permute_weights
 
 RNG = np.random.default_rng(0)

@@ -14,8 +14,7 @@ from tilewright.records import FactsRow, TrialLine, WorkloadRow
 from tilewright.records.rows import RUN as RUN_FACTS
 from tilewright.report.clock import Clock
 from tilewright.report.history import History, ModelHistory
-from tilewright.report.roofline import Roofline
-from tilewright.report.tasks import PrintedProgram, TaskHistory
+from tilewright.report.tasks import PrintedProgram, Roofline, TaskHistory
 
 TASKS, TRIALS, ROUND = 20, 33, 8
 NEST = "for i in range(4):  # parallel\n  for j in range(16):\n    y[i, j] = x[i, j] + b[j]\n"

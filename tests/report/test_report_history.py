@@ -13,9 +13,14 @@ from sample_tuning import CEILINGS, MACHINE, line
 from tilewright.records import CeilingsRow, RunRow, TrialLine, WorkloadRow
 from tilewright.report.clock import Clock
 from tilewright.report.history import ModelHistory
-from tilewright.report.ranking import rank_correlation, regret
-from tilewright.report.roofline import Roofline
-from tilewright.report.tasks import PrintedProgram, TaskHistory, failures
+from tilewright.report.tasks import (
+    PrintedProgram,
+    Roofline,
+    TaskHistory,
+    failures,
+    rank_correlation,
+    regret,
+)
 
 
 def task(

@@ -38,8 +38,7 @@ from tilewright.report.clock import Clock
 from tilewright.report.figures import best_latency
 from tilewright.report.history import History, ModelHistory
 from tilewright.report.page import embedded, light, render
-from tilewright.report.roofline import Roofline
-from tilewright.report.tasks import PrintedProgram, TaskHistory
+from tilewright.report.tasks import PrintedProgram, Roofline, TaskHistory
 from tilewright.target import Target
 
 LARGEST_PAGE = 15_000_000

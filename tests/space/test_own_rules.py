@@ -14,7 +14,7 @@ from tilewright.expr.dag import ComputeDAG
 from tilewright.ground.errors import InputError, ScheduleError
 from tilewright.space.derivation import Derivation, Rule, Verdict
 from tilewright.space.rules import CPU_RULES
-from tilewright.space.rules.tiling import multi_level_tile, structure_of
+from tilewright.space.rules.ansor import multi_level_tile, structure_of
 from tilewright.space.space import Space
 from tilewright.target import Target
 from workloads import given

@@ -23,9 +23,8 @@ from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Tensor
 from tilewright.expr.reference import static_shape
 from tilewright.ground.settings import Settings
-from tilewright.runtime.headers import folders
+from tilewright.runtime.headers import folders, separated
 from tilewright.runtime.nvrtc import compile_cuda, compile_kernels
-from tilewright.runtime.sources import separated
 from tilewright.target import CudaTarget, Target
 
 TOGETHER = 8  # programs of one compilation

@@ -24,8 +24,8 @@ from tilewright.cli.options import (
     each_shape,
     known_math,
     load_model,
+    protect,
 )
-from tilewright.cli.outputs import protect
 from tilewright.cli.parts import compilation, inspection
 from tilewright.front.machine import as_target
 from tilewright.ground.text import NONE, count, duration, rate, sentence, size, some

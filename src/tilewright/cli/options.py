@@ -21,6 +21,7 @@ from tilewright.cli.parts import inspection
 from tilewright.contract.artifact import Array
 from tilewright.front.machine import math_of
 from tilewright.ground.errors import InputError, UnsupportedModel
+from tilewright.ground.files import database_files, refuse_output
 from tilewright.ground.text import one_line
 from tilewright.target import Target
 
@@ -328,3 +329,24 @@ def _numbers(text: str, rest: str) -> list[float]:
         return [float(part) for part in rest.split(",")] if rest else []
     except ValueError:
         raise InputError(f"--objective {text!r}: {rest!r} is not a list of numbers") from None
+
+
+def protect(
+    outputs: Sequence[Path], model: Path, db: str | None = None, inputs: Sequence[Path] = ()
+) -> None:
+    """Raise InputError when an output is a file that the command reads: the model, one of its
+    weights, the records or an input.
+
+    Raises UnsupportedModel for a model that cannot be read.
+    """
+    replaced = [file for file in outputs if file.exists()]
+    if not replaced:
+        return
+    needed = {
+        "the model": [model],
+        "weights of the model": inspection.weight_files(model),
+        "the database": [] if db is None else database_files(db),
+        "an input": list(inputs),
+    }
+    for file in replaced:
+        refuse_output(file, (), needed)

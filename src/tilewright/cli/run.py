@@ -31,8 +31,8 @@ from tilewright.cli.options import (
     known_math,
     load_model,
     parse_constants,
+    protect,
 )
-from tilewright.cli.outputs import protect
 from tilewright.cli.parts import compilation
 from tilewright.contract.artifact import Array
 from tilewright.contract.deviation import ATOL, NARROW_RTOL, RTOL, GivenTolerance

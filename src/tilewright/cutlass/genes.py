@@ -20,8 +20,8 @@ from tilewright.cutlass.parameters import Parameters, check
 from tilewright.cutlass.template import Match, Program
 from tilewright.expr.contraction.factors import NoMatch
 from tilewright.expr.dag import ComputeDAG
+from tilewright.ground import log
 from tilewright.ground.errors import ScheduleError
-from tilewright.ground.log import log
 from tilewright.runtime.headers import missing
 from tilewright.target import GpuTarget, Target
 

@@ -32,8 +32,8 @@ from tilewright.front.machine import as_target
 from tilewright.front.models import Model, ModelSet, Task, as_tunable
 from tilewright.front.task_measurer import TaskMeasurer
 from tilewright.front.tuning_tasks import merged, parts_of
+from tilewright.ground import log
 from tilewright.ground.errors import TilewrightError
-from tilewright.ground.log import log
 from tilewright.measure.load import LoadWatch
 from tilewright.measure.trial import RunOptions
 from tilewright.records.database import Database

@@ -28,9 +28,9 @@ from tilewright.contract.cache import (
 from tilewright.contract.deviation import GivenTolerance, compare
 from tilewright.front.machine import as_target, host_target
 from tilewright.front.models import Model, ModelSet, PathLike, Task, Tunable, as_tunable
+from tilewright.ground import log
 from tilewright.ground.files import database_files
 from tilewright.ground.lazy import Lazy
-from tilewright.ground.log import log
 from tilewright.ground.settings import Settings
 from tilewright.network.executor import Network
 from tilewright.network.kept import CompiledNetworks, keep, kept

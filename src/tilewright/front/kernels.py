@@ -24,8 +24,8 @@ from tilewright.expr.serialize import extents
 from tilewright.front.machine import machine_of
 from tilewright.front.models import Model, ModelSet, Task
 from tilewright.front.tuning_tasks import merged, parts_of, tasks_of
+from tilewright.ground import log
 from tilewright.ground.errors import RunError, TilewrightError
-from tilewright.ground.log import log
 from tilewright.ground.settings import Settings
 from tilewright.ground.text import count
 from tilewright.measure.pools import BuilderPool, Built

@@ -24,9 +24,9 @@ from tilewright.contract.arguments import described
 from tilewright.contract.artifact import Array, BufferSpec
 from tilewright.contract.origin import ModelFacts, Origin
 from tilewright.front.machine import host_target, math_of
+from tilewright.ground import log
 from tilewright.ground.errors import InputError, UnsupportedModel
 from tilewright.ground.lazy import Lazy
-from tilewright.ground.log import log
 from tilewright.ground.text import count, one_line
 from tilewright.runtime.tensors import array_of
 from tilewright.target import Target

@@ -51,8 +51,8 @@ from tilewright.graph.torch.capture import (
     specialise,
 )
 from tilewright.graph.torch.importing import headline, to_onnx, to_program
+from tilewright.ground import log
 from tilewright.ground.errors import InputError, UnsupportedModel
-from tilewright.ground.log import log
 from tilewright.ground.settings import Settings
 from tilewright.network.executor import Network
 from tilewright.runtime.constants import ConstantPool

@@ -14,7 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from platform import python_version
 
-from tilewright.version import __version__
+from tilewright.ground import __version__
 
 PACKAGES = ("llvmlite", "lightgbm", "numpy")  # what compiles, what predicts, what searches
 PASSWORD = re.compile(r"(?<=://)([^/@\s:]*):[^/@\s]*@")

@@ -18,8 +18,7 @@ from tilewright.records.provenance import network_key
 from tilewright.records.rows import MEASURED, RUN, FactsRow, ModelRow, ModelTask, Trial, told_apart
 from tilewright.report.clock import Clock
 from tilewright.report.history import History, ModelHistory
-from tilewright.report.roofline import Roofline
-from tilewright.report.tasks import PrintedProgram, TaskHistory
+from tilewright.report.tasks import PrintedProgram, Roofline, TaskHistory
 
 
 def read_history(

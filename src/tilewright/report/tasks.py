@@ -16,11 +16,71 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilewright.records.answers import TrialLine
-from tilewright.records.rows import DEFAULT, WorkloadRow
-from tilewright.report.ranking import rank_correlation, regret
-from tilewright.report.roofline import Roofline
+from tilewright.records.rows import DEFAULT, CeilingsRow, WorkloadRow
+
+
+@dataclass(frozen=True, slots=True)
+class Roofline:
+    """How fast a task could be at most, by a machine's limits, if known (Williams et al., 2009).
+
+    Compute is bounded by the rate of float32 multiply-adds, times what a task's instructions for
+    fewer bits gain on it; memory by reading every input and writing every output once, at the rate
+    at which as much data are read again and again.
+    """
+
+    ceilings: CeilingsRow | None
+
+    def compute_s(self, flops: int, gain: float = 1.0) -> float:
+        """Seconds for so many operations, by an instruction so many times as fast as float32's."""
+        return 0.0 if self.ceilings is None else flops / (gain * self.ceilings.flops_per_s)
+
+    def memory_s(self, least_bytes: int) -> float:
+        """Seconds to move so many bytes."""
+        return 0.0 if self.ceilings is None else self.ceilings.seconds(least_bytes)
+
+    def least_s(self, flops: int, least_bytes: int, gain: float = 1.0) -> float | None:
+        """The least seconds of a task; None where limits, or both figures, are unknown."""
+        return max(self.compute_s(flops, gain), self.memory_s(least_bytes)) or None
+
+    def limit(self, flops: int, least_bytes: int, gain: float = 1.0) -> str:
+        """Which of the two it is: "compute" or "memory"."""
+        is_compute = self.compute_s(flops, gain) >= self.memory_s(least_bytes)
+        return "compute" if is_compute else "memory"
+
 
 Floats = NDArray[np.float64]
+LEAST = 3  # programs: of fewer there is no order worth telling
+LIKED = 0.1  # of all, at least one
+
+
+def rank_correlation(scores: Floats, speeds: Floats) -> float | None:
+    """Spearman's, ties in the middle of their ranks; None for few programs or equal ones.
+
+    Only programs that the model liked are measured, so what it tells apart are near ties: the order
+    of all is asked for, no pair of neighbours.
+    """
+    if len(scores) < LEAST:
+        return None
+    a, b = _ranks(scores), _ranks(speeds)
+    a, b = a - a.mean(), b - b.mean()
+    size = float(np.sqrt((a @ a) * (b @ b)))
+    return float(a @ b) / size if size > 0 else None
+
+
+def regret(scores: Floats, speeds: Floats) -> float | None:
+    """By how much slower the fastest of the programs that were liked best is than the fastest."""
+    if len(scores) < LEAST:
+        return None
+    liked = np.argsort(-scores, kind="stable")[: max(1, round(LIKED * len(scores)))]
+    return float(speeds.max() / speeds[liked].max()) - 1.0
+
+
+def _ranks(values: Floats) -> Floats:
+    """From 0, equal values in the middle."""
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ends = np.cumsum(counts)
+    middle: Floats = ends - (counts + 1) / 2
+    return middle[inverse]
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +279,7 @@ class TaskHistory:
 
     @cached_property
     def rank_correlation(self) -> float | None:
-        """How well the cost model ordered its programs (`ranking.py`); None for few of them."""
+        """How well the cost model ordered its programs (Spearman's); None for few of them."""
         return rank_correlation(*self.predicted[:2])
 
     @cached_property

@@ -20,8 +20,8 @@ from tilewright.contract.artifact import Array, Artifact, Launch, TensorMap, num
 from tilewright.ground.errors import RunError, TargetError
 from tilewright.ground.files import own_folder
 from tilewright.runtime.device import OtherData, Seconds
+from tilewright.runtime.headers import INCLUDE, separated
 from tilewright.runtime.headers import folders as template_folders
-from tilewright.runtime.sources import INCLUDE, separated
 from tilewright.target.emulated import CUDA_ON_CPU
 
 HEADERS = Path(__file__).parent / "emulation"

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib import metadata
 from pathlib import Path
 
@@ -86,3 +86,19 @@ def version(text: str) -> Version:
 def dotted(numbers: Version) -> str:
     """13.1 of (13, 1)."""
     return ".".join(map(str, numbers))
+
+
+INCLUDE = "#include"
+
+
+def separated(texts: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Several sources as one: the lines that include, without repetitions, and the rest of each in
+    a namespace of its own (p0, p1, …), since helpers and tables may have equal names.
+    """
+    lines = [text.splitlines() for text in texts]
+    includes = dict.fromkeys(x for text in lines for x in text if x.startswith(INCLUDE))
+    spaces = [
+        "\n".join([f"namespace p{i} {{", *(x for x in text if x not in includes), "}"])
+        for i, text in enumerate(lines)
+    ]
+    return list(includes), spaces

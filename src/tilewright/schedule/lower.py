@@ -55,9 +55,28 @@ from tilewright.nest.nodes import (
 from tilewright.nest.operations import operations
 from tilewright.schedule.bounds import Bounds, infer_bounds, loop_ranges, loop_var
 from tilewright.schedule.forms import FORMS, Place
-from tilewright.schedule.layout import Layout
 from tilewright.schedule.stage_steps import neutral
 from tilewright.schedule.state import InForm, Mapped, SplitRelation, Stage, State, extent_int
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How a packed constant is made: dimension d of `source` is split into `splits[d]`, the
+    parts (of all dimensions, in order) are then permuted by `permutation`. The program reads that
+    as a tensor of `shape` (None: of one dimension a part).
+    """
+
+    source: Tensor
+    splits: tuple[tuple[Extent, ...], ...]
+    permutation: tuple[int, ...]
+    shape: tuple[Extent, ...] | None = None
+
+    @property
+    def packed_shape(self) -> tuple[Extent, ...]:
+        if self.shape is not None:
+            return self.shape
+        parts = [p for split in self.splits for p in split]
+        return tuple(parts[i] for i in self.permutation)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from math import inf
 
 from tilewright.contract.gene import Gene
 from tilewright.cost.features import COLUMNS
-from tilewright.ground.log import log
+from tilewright.ground import log
 from tilewright.ground.text import duration
 from tilewright.records.database import Database
 from tilewright.records.machine import Machine
@@ -31,8 +31,7 @@ from tilewright.search.default_programs import DefaultPrograms
 from tilewright.search.disturbance import Disturbance
 from tilewright.search.measuring import Ledger, Shares
 from tilewright.search.model.cost_model import GradientBoostedModel
-from tilewright.search.model.pretraining import pretrain
-from tilewright.search.model.training_set import TrainingSet
+from tilewright.search.model.training_set import TrainingSet, pretrain
 from tilewright.search.progress import (
     CONFIRMING,
     DEFAULTS,

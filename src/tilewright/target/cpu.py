@@ -59,7 +59,7 @@ class CpuTarget(Target):
         mutations={
             "tile": 0.80, "parallel": 0.06, "pragma": 0.04, "location": 0.05, "sketch": 0.05,
         },
-        emitter=Part("tilewright.codegen.llvm.emitter:compiled"),
+        emitter=Part("tilewright.codegen.llvm.functions:compiled"),
         compiler=Part("tilewright.codegen.llvm.machine:compiler"),
         trial=Part("tilewright.measure.host_trial:HostTask"),
     )  # fmt: skip

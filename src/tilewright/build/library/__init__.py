@@ -11,6 +11,203 @@ interface and the pool of threads (`runtime/c`), and links. Weights go through t
 are (`.incbin`). The library needs libc, libm, and libmvec where kernels call vector math.
 """
 
-from tilewright.build.library.save import LibraryNetwork, linker_for, save
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tilewright.build.library.source import HERE, Description, header_text, source_text
+from tilewright.contract.artifact import Artifact
+from tilewright.ground import __version__
+from tilewright.ground.errors import BuildError, InputError, TargetError
+from tilewright.ground.files import replacing
+from tilewright.ground.settings import Settings
+from tilewright.ground.text import plain
+from tilewright.runtime.constants import Constants, placed_arrays, shared_offsets, write_arrays
+from tilewright.runtime.host import host_architecture
+from tilewright.runtime.library import FORMAT, SEAL, SECTION, UNSEALED, refuse_library, seal
+from tilewright.runtime.native import SOURCE
+from tilewright.runtime.symbols import VECTOR_PREFIX, undefined_symbols
+from tilewright.target import CpuTarget, Target
 
 __all__ = ["LibraryNetwork", "linker_for", "save"]
+
+
+NATIVE_COMPILERS = ("cc", "gcc", "clang")
+# By architecture: the compiler's name, and the Debian packages that have it.
+CROSS_COMPILERS = {
+    "x86_64": ("x86_64-linux-gnu-gcc", "gcc-x86-64-linux-gnu"),
+    "aarch64": ("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),
+}
+SHOWN_ERROR = 2000
+# x86's large sections come last, so that nothing else is moved out of an instruction's reach.
+CONSTANT_SECTIONS = {"x86_64": '.lrodata, "al"', "aarch64": '.rodata, "a"'}
+DATA_S = """
+    .section {section}, %progbits
+    .balign 64
+    .globl tilewright_constants
+    .hidden tilewright_constants
+tilewright_constants:
+    .incbin "constants.bin"
+    .byte 0
+    .section {description}, "a", %progbits
+    .incbin "description.json"
+    .section .note.GNU-stack, "", %progbits
+"""
+EXPORTS = "{{ global: {name}_*; tilewright_code; tilewright_share_threads; local: *; }};\n"
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryNetwork:
+    """A network for one set of input shapes: its own artifact, those of the kernels that it calls,
+    and its packed constants.
+    """
+
+    artifact: Artifact
+    parts: tuple[Artifact, ...]
+    constants: Constants
+
+
+def save(
+    path: Path, title: str, programs: Sequence[LibraryNetwork], compiler: str | None = None
+) -> Path:
+    """Write the library `path` and its header beside it; returns the header's path.
+
+    Each of `programs` serves other input shapes. What they share, kernels and constants, is in the
+    library once. `compiler` is the C compiler's command (None: the usual one for the target).
+    Raises BuildError when the path cannot be written or is no library's, when there is no compiler,
+    or with the compiler's message.
+    """
+    try:
+        header = refuse_library(path)
+    except InputError as error:
+        raise BuildError(str(error)) from error
+    artifacts = tuple(p.artifact for p in programs)
+    command = linker_for(Target.parse(artifacts[0].target), compiler)
+    target = CpuTarget.of(artifacts[0].target)
+    name = header.stem
+    starts, size = shared_offsets([p.constants for p in programs])
+    description = Description(name, plain(path.name), title, __version__, artifacts, starts, size)
+    linked = _linked(title, programs)
+    try:
+        with replacing(path) as part:
+            folder = part.parent
+            _write_sources(folder, description, target)
+            arrays = placed_arrays([p.constants for p in programs], starts)
+            write_arrays(folder / "constants.bin", arrays, size)
+            objects = _write_objects(folder, linked)
+            _link(command, folder, path.name, objects, linked)
+            seal(part)
+            with replacing(header) as text:
+                (folder / header.name).replace(text)
+    except OSError as error:
+        raise BuildError(f"cannot write {path}: {error.strerror or error}") from error
+    return header
+
+
+def _linked(title: str, programs: Sequence[LibraryNetwork]) -> list[Artifact]:
+    """All artifacts, each once."""
+    known: dict[str, Artifact] = {}
+    for artifact in (a for p in programs for a in (p.artifact, *p.parts)):
+        if known.setdefault(artifact.entry, artifact).object_code != artifact.object_code:
+            raise BuildError(
+                f"{title}: two kernels are called {artifact.entry}; compile the networks of a "
+                f"library together, as one ModelSet"
+            )
+    return list(known.values())
+
+
+def linker_for(target: Target, given: str | None = None) -> list[str]:
+    """The command of the C compiler that links for `target`, `given` or the usual one. Raises
+    TargetError for what is no CPU, BuildError where there is none.
+    """
+    if not isinstance(target, CpuTarget):
+        raise TargetError(
+            f"{target.kind}:{target.name} is no CPU: libraries are saved for CPUs only"
+        )
+    if target.architecture not in CROSS_COMPILERS or "linux" not in target.triple:
+        raise BuildError(
+            f"libraries are saved for Linux on {' or '.join(CROSS_COMPILERS)}, not {target.triple}"
+        )
+    cross, package = CROSS_COMPILERS[target.architecture]
+    native = target.architecture == host_architecture()
+    names = (*NATIVE_COMPILERS, cross) if native else (cross,)
+    wanted = given or (Settings.from_environment().compiler if native else None)
+    names = names if wanted is None else (wanted,)
+    found = next((words for n in names if shutil.which((words := shlex.split(n))[0])), None)
+    if found is None:
+        advice = "gcc" if native else f"{package} (and libc6-dev for that architecture)"
+        raise BuildError(
+            f"saving a library for {target.architecture} needs a C compiler; not found: "
+            f"{', '.join(names)}. On Debian: apt-get install {advice}"
+        )
+    return found
+
+
+def _write_sources(folder: Path, d: Description, target: CpuTarget) -> None:
+    about = {
+        "format": FORMAT,
+        SEAL: UNSEALED,
+        "name": d.title,
+        "version": d.version,
+        "artifacts": [a.header() for a in d.artifacts],
+        "constants": d.starts,
+    }
+    section = CONSTANT_SECTIONS[target.architecture]
+    (folder / f"{d.name}.h").write_text(header_text(d), encoding="utf-8")
+    (folder / "model.c").write_text(source_text(d), encoding="utf-8")
+    (folder / "data.s").write_text(DATA_S.format(section=section, description=SECTION))
+    (folder / "exports").write_text(EXPORTS.format(name=d.name))
+    (folder / "description.json").write_text(json.dumps(about))
+
+
+def _write_objects(folder: Path, linked: Sequence[Artifact]) -> list[str]:
+    """The object files, named relative to `folder`."""
+    names = [f"code{i}.o" for i in range(len(linked))]
+    for name, artifact in zip(names, linked, strict=True):
+        (folder / name).write_bytes(artifact.object_code)
+    return names
+
+
+def _link(
+    command: Sequence[str],
+    folder: Path,
+    library: str,
+    objects: Sequence[str],
+    linked: Sequence[Artifact],
+) -> None:
+    undefined = {n for a in linked for n in undefined_symbols(a.object_code)}
+    libraries = ["-lm"]
+    if any(n.startswith(VECTOR_PREFIX) for n in undefined):
+        libraries.insert(0, "-lmvec")
+    # Threads sleep in the library's code, so it stays loaded.
+    linker = ["--version-script=exports", f"-soname={library}", "-zdefs", "-znodelete"]
+    done = subprocess.run(
+        [
+            *(
+                *command,
+                "-std=gnu11",
+                "-D_GNU_SOURCE",
+                "-O2",
+                "-fPIC",
+                "-shared",
+                "-fvisibility=hidden",
+            ),
+            *(f"-I{folder}" for folder in (HERE, SOURCE)),
+            *(f"-Wl,{word}" for word in (*linker, "--as-needed", "-znoexecstack")),
+            *("-pthread", "-o", library, "model.c", "data.s", *objects, *libraries),
+        ],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    if done.returncode != 0:
+        message = done.stderr.strip() or f"exit status {done.returncode}"
+        raise BuildError(f"{command[0]} cannot link the library: {message[-SHOWN_ERROR:]}")

@@ -14,7 +14,7 @@ from tilewright.codegen import Kernel
 from tilewright.codegen.clike.dialect import GLOBAL, TABLE, Dialect
 from tilewright.codegen.clike.expressions import Expressions, Place, element_count
 from tilewright.codegen.clike.kernels import KernelText, row_major, write_kernel
-from tilewright.codegen.clike.names import Names
+from tilewright.codegen.clike.lines import Names
 from tilewright.codegen.passes import GPU_PASSES, passed
 from tilewright.codegen.rewrite import is_empty
 from tilewright.contract.artifact import DEVICE_ALIGNMENT, Launch, aligned

@@ -17,8 +17,7 @@ from dataclasses import dataclass, replace
 from tilewright.codegen.clike import vectors
 from tilewright.codegen.clike.dialect import GLOBAL, SHARED
 from tilewright.codegen.clike.expressions import Expressions, Place
-from tilewright.codegen.clike.lines import Lines
-from tilewright.codegen.clike.names import Names
+from tilewright.codegen.clike.lines import Lines, Names
 from tilewright.expr.dtypes import DType
 from tilewright.expr.index.affine import AffineForms
 from tilewright.expr.nodes import Expr, Read, Select, Var, as_expr

@@ -18,8 +18,7 @@ from tilewright.codegen.clike.calls import awaited, call_text, ends_groups, name
 from tilewright.codegen.clike.chunks import VectorLoops
 from tilewright.codegen.clike.dialect import PRIVATE, SHARED, TABLE, Dialect
 from tilewright.codegen.clike.expressions import Expressions, Place, element_count
-from tilewright.codegen.clike.lines import INDENT, Lines
-from tilewright.codegen.clike.names import Names
+from tilewright.codegen.clike.lines import INDENT, Lines, Names
 from tilewright.codegen.clike.shared import SharedMemory
 from tilewright.codegen.clike.tensor_maps import TensorMaps
 from tilewright.codegen.clike.unroll import Unrolling

@@ -1,12 +1,14 @@
-"""Lines of C with their indentation.
+"""Lines of C with their indentation, and identifiers in them.
 
 with out.scope("if (x)"):        if (x) {
     out.line("y = 1;")               y = 1;
                                  }
+names.new("C.local")            "C_local"; the next one like it is "C_local_2"
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -35,4 +37,25 @@ class Lines:
     def taken(self) -> list[str]:
         """The lines so far, which are not kept."""
         found, self.lines = self.lines, []
+        return found
+
+
+KEYWORDS = frozenset({"for", "if", "int", "float", "double", "half", "char", "short", "long", "in"})
+
+
+class Names:
+    """C identifiers for the names of loops and tensors, each its own."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set(KEYWORDS)
+
+    def new(self, name: str) -> str:
+        """An identifier like `name`."""
+        plain = re.sub(r"\W+", "_", name).strip("_") or "x"
+        plain = f"_{plain}" if plain[0].isdigit() else plain
+        found, number = plain, 1
+        while found in self._taken:
+            number += 1
+            found = f"{plain}_{number}"
+        self._taken.add(found)
         return found

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from tilewright.codegen.clike.dialect import SHARED, VECTOR_BYTES, Dialect
 from tilewright.codegen.clike.expressions import element_count
-from tilewright.codegen.clike.names import Names
+from tilewright.codegen.clike.lines import Names
 from tilewright.contract.artifact import aligned
 from tilewright.expr.nodes import Tensor
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tilewright.codegen.clike.names import Names
+from tilewright.codegen.clike.lines import Names
 from tilewright.contract.artifact import TensorMap
 from tilewright.expr.nodes import Read, Tensor
 from tilewright.expr.reference import static_shape

@@ -17,9 +17,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import prod
 
+from tilewright.codegen import Kernel
 from tilewright.codegen.llvm.addresses import Buffer
 from tilewright.codegen.llvm.builder import Builder
-from tilewright.codegen.llvm.machine import features
+from tilewright.codegen.llvm.machine import compile_ir, features
 from tilewright.codegen.llvm.module import Module
 from tilewright.codegen.llvm.partials import Partials
 from tilewright.codegen.llvm.prefetch import Prefetcher
@@ -27,7 +28,7 @@ from tilewright.codegen.llvm.shares import fork
 from tilewright.codegen.llvm.statements import Walker
 from tilewright.codegen.llvm.storage import Frame, interface_buffer
 from tilewright.codegen.llvm.values import Evaluator
-from tilewright.codegen.passes import Prepared
+from tilewright.codegen.passes import Prepared, prepared
 from tilewright.codegen.passes.tiles import iterations
 from tilewright.codegen.summary import Summaries
 from tilewright.contract.artifact import aligned
@@ -38,8 +39,8 @@ from tilewright.expr.reference import static_shape
 from tilewright.expr.tensors import Table
 from tilewright.ground.errors import BuildError
 from tilewright.nest.gpu.workers import perfect_nest
-from tilewright.nest.nodes import For, Node
-from tilewright.target import CpuTarget
+from tilewright.nest.nodes import For, Node, Program
+from tilewright.target import CpuTarget, Target
 
 ENTRY = "ENTRY"
 """Stands for the entry's name until the text, and so its hash, is known."""
@@ -257,3 +258,11 @@ def attributes(target: CpuTarget) -> str:
     if features(target).x86 and target.vector_bits == 512:
         return 'nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512"'
     return "nounwind"
+
+
+def compiled(program: Program, target: Target, prefetch: int) -> Kernel:
+    """Passes, LLVM IR, LLVM's code generator."""
+    assert isinstance(target, CpuTarget)
+    emitted = emit(prepared(program, target), target, prefetch)
+    code = compile_ir(emitted.ir, target)
+    return Kernel(emitted.entry, emitted.ir, code, emitted.scratch_bytes, emitted.externals)

@@ -13,20 +13,18 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias
 
-from tilewright.codegen.passes.copies import accumulator_copies
 from tilewright.codegen.passes.guards import hoisted_guards, private_guards
 from tilewright.codegen.passes.join import joined
-from tilewright.codegen.passes.lane_storage import with_lane_storage
 from tilewright.codegen.passes.loop_order import running_first
 from tilewright.codegen.passes.matrices import with_tiles
 from tilewright.codegen.passes.padding import without_padding_guards
 from tilewright.codegen.passes.roles import by_role
 from tilewright.codegen.passes.simplify import simplified
-from tilewright.codegen.passes.size import BUDGET, statement_count
+from tilewright.codegen.passes.size import BUDGET, accumulator_copies, statement_count
 from tilewright.codegen.passes.tiles import tiled
 from tilewright.codegen.passes.unroll import unrolled
 from tilewright.codegen.passes.version import versioned
-from tilewright.codegen.passes.virtual import sunk
+from tilewright.codegen.passes.virtual import sunk, with_lane_storage
 from tilewright.codegen.passes.zero_terms import with_zero_terms, without_zero_terms
 from tilewright.ground.errors import BuildError
 from tilewright.nest.nodes import Node, Program

@@ -14,6 +14,7 @@ from math import prod
 
 from tilewright.expr.access import AffineIndex, affine_index
 from tilewright.expr.dtypes import DType
+from tilewright.expr.index.intervals import AT_LEAST_ZERO
 from tilewright.expr.index.simplify import Simplifier
 from tilewright.expr.nodes import Binary, Cast, Const, Expr, Read, Select, Tensor, binary
 from tilewright.expr.reference import static_shape
@@ -171,10 +172,7 @@ def _form(e: Expr, extents: Mapping[str, int]) -> AffineIndex | None:
 def _at_least_zero(test: Expr, extents: Mapping[str, int]) -> AffineIndex | None:
     """The form that a comparison of ints says to be 0 or more."""
     match test:
-        case Binary("ge", a, b) if a.dtype.name == "int64":
-            return _form(a - b, extents)
-        case Binary("gt", a, b) if a.dtype.name == "int64":
-            return _form(a - b - 1, extents)
-        case Binary("le" | "lt" as op, a, b):
-            return _at_least_zero(Binary({"le": "ge", "lt": "gt"}[op], b, a), extents)
+        case Binary(op, a, b) if op in AT_LEAST_ZERO and a.dtype.name == "int64":
+            factor, shift = AT_LEAST_ZERO[op]
+            return _form((a - b) * factor + shift, extents)
     return None

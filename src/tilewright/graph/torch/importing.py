@@ -21,8 +21,8 @@ from typing import Any
 
 import onnx
 
+from tilewright.ground import log
 from tilewright.ground.errors import InputError, UnsupportedModel
-from tilewright.ground.log import log
 
 INSTALL = "pip install 'tilewright[torch]'"
 try:

@@ -23,7 +23,7 @@ from tilewright.expr.dtypes import BOOL
 from tilewright.expr.nodes import Const, Expr, Extent, Var, as_expr
 from tilewright.nest.gpu.task_map import repeat
 from tilewright.nest.nodes import For, Kind, Node, allocated, seq
-from tilewright.schedule.layout import Layout
+from tilewright.schedule.lower import Layout
 from tilewright.schedule.templates.anchor import Anchor
 from tilewright.schedule.templates.cpu_rows import OPTIONS, RIGHT, rows_of
 from tilewright.schedule.templates.cpu_tiles import ZERO, Blocking, Do, Tiles, is_packed

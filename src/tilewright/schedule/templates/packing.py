@@ -12,7 +12,7 @@ from tilewright.expr.index.extents import ceildiv
 from tilewright.expr.nodes import Extent, Read, Tensor
 from tilewright.expr.tensors import is_constant
 from tilewright.expr.traversal import reads
-from tilewright.schedule.layout import Layout
+from tilewright.schedule.lower import Layout
 from tilewright.schedule.templates.anchor import Anchor
 
 

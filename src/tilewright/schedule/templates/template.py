@@ -23,7 +23,7 @@ from tilewright.expr.contraction.groups import Pair, refused
 from tilewright.expr.evaluate import ColumnProgram
 from tilewright.expr.nodes import Expr, Extent, Var
 from tilewright.nest.nodes import Node
-from tilewright.schedule.layout import Layout
+from tilewright.schedule.lower import Layout
 from tilewright.schedule.templates.anchor import Anchor
 from tilewright.target import Target
 

@@ -3,6 +3,7 @@
     rows = TrainingSet(width=164)
     rows.append(features, owner, 1.0 / latency_s, workload="gemm512", round_id=0)
     sample = rows.sample()
+    pretrain(rows, database, machine, spaces)        spaces of recorded workloads, by hash
     summary(sample.features, sample.owner, state)    one row a program, as the trees see it
 
 A program is one or several statements. `owner` says which program a row of features belongs to,
@@ -15,13 +16,16 @@ see it with the program and are asked about the machine at its best.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from tilewright.cost.extractor import FeatureExtractor
 from tilewright.ground.errors import InputError
+from tilewright.records.reader import Reader
+from tilewright.space.space import Space
 
 Features = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
@@ -215,3 +219,22 @@ def summary(features: Features, owner: Ints, state: Features) -> Features:
     rows = np.concatenate([columns[:, busiest], largest, state[None]])
     rows[:-1, counts == 0] = 0.0
     return rows.T
+
+
+def pretrain(
+    rows: TrainingSet, database: Reader, machine: str, spaces: Mapping[str, Space]
+) -> None:
+    """Append what a machine's records (a fingerprint) hold of some workloads to a training set."""
+    extractors = {name: FeatureExtractor(space) for name, space in spaces.items()}
+    for group in database.training_set(machine, spaces):
+        found, at = spaces[group.workload_hash].rows_of(group.producer, group.decisions)
+        if len(at):
+            features, owner = extractors[group.workload_hash].extract(found)
+            rows.append(
+                features,
+                owner,
+                1.0 / group.latency_s[at],
+                workload=group.workload_hash,
+                round_id=0,
+                region_s=group.region_s[at],
+            )

@@ -23,8 +23,7 @@ from tilewright.records.machine import Machine
 from tilewright.records.reader import Reader
 from tilewright.records.rows import best_first
 from tilewright.search.model.cost_model import GradientBoostedModel
-from tilewright.search.model.pretraining import pretrain
-from tilewright.search.model.training_set import TrainingSet
+from tilewright.search.model.training_set import TrainingSet, pretrain
 from tilewright.search.reuse.correspondence import Correspondence, Named
 from tilewright.search.reuse.edges import distance
 from tilewright.search.reuse.family import Family, Operator

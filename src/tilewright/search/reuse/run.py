@@ -23,8 +23,8 @@ from typing import Any, TypeAlias
 
 from tilewright.cost.candidates import Population, concatenate
 from tilewright.cost.extractor import FeatureExtractor
+from tilewright.ground import log
 from tilewright.ground.errors import RecordsError
-from tilewright.ground.log import log
 from tilewright.ground.text import count
 from tilewright.records.database import Database
 from tilewright.records.machine import Machine

@@ -6,22 +6,24 @@ theirs in front with
 """
 
 from tilewright.space.derivation import Rule
+from tilewright.space.rules.ansor import (
+    ADD_CACHE_WRITE,
+    ALWAYS_INLINE,
+    INLINE_ALL,
+    MULTI_LEVEL_TILING,
+    REDUCTION_FACTORISATION,
+    SKIP,
+    TILING_WITH_FUSION,
+)
 from tilewright.space.rules.chain import CHAIN, CHAINED, LINKED
 from tilewright.space.rules.constant_tensor import UNROLL_CONSTANT_TENSOR
 from tilewright.space.rules.cross_thread import CROSS_THREAD_REDUCTION
 from tilewright.space.rules.form import IN_FORM
 from tilewright.space.rules.gpu_rows import BY_ROWS, ROW_REDUCTION
 from tilewright.space.rules.gpu_tiling import GPU_CACHE_WRITE, GPU_TILING
-from tilewright.space.rules.inline import ALWAYS_INLINE, INLINE_ALL, SKIP
 from tilewright.space.rules.online_softmax import ONLINE_SOFTMAX
 from tilewright.space.rules.pack_read import PACK_DOTS, PACK_READ
-from tilewright.space.rules.rfactor import REDUCTION_FACTORISATION
 from tilewright.space.rules.skip_zeros import SKIP_ZEROS
-from tilewright.space.rules.tiling import (
-    ADD_CACHE_WRITE,
-    MULTI_LEVEL_TILING,
-    TILING_WITH_FUSION,
-)
 from tilewright.space.rules.turned_tiles import TURNED_TILES
 from tilewright.space.rules.winograd import WINOGRAD
 from tilewright.target import Target

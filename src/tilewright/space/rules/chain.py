@@ -42,7 +42,7 @@ from tilewright.space.predicates import (
     table_axes,
     vector_axis,
 )
-from tilewright.space.rules.tiling import fusion_target, structure_of, tile
+from tilewright.space.rules.ansor import fusion_target, structure_of, tile
 
 INNER, INNER_DOT = structure_of("SSRS"), structure_of("SSRSR")  # vectors run along the reduction
 PANEL = (0, 1)  # tile levels of STRUCTURE: outer spatial loops, which a fused consumer has, too

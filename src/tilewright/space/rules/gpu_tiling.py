@@ -34,7 +34,7 @@ from tilewright.space.annotate_gpu import access_widths
 from tilewright.space.decisions import Level, R, variables
 from tilewright.space.derivation import Derivation, Rule, Verdict
 from tilewright.space.predicates import element_expr, has_data_reuse
-from tilewright.space.rules.tiling import (
+from tilewright.space.rules.ansor import (
     ADD_CACHE_WRITE,
     Fusion,
     follow_tiles,

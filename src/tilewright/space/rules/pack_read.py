@@ -23,7 +23,7 @@ from tilewright.schedule.steps import CacheRead, PackRead, extent_int
 from tilewright.space.decisions import INNERMOST_LIMIT
 from tilewright.space.derivation import Derivation, Rule, Verdict
 from tilewright.space.predicates import dot_copy, element_expr, has_data_reuse, vector_axis
-from tilewright.space.rules.tiling import fusion_target, tile
+from tilewright.space.rules.ansor import fusion_target, tile
 
 LEVELS = 3  # tile levels S, S, R of the stage itself
 FUSED_LEVELS = 2  # spatial levels of a consumer that the stage is computed in

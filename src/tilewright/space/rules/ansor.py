@@ -1,4 +1,5 @@
-"""Rules 3 to 5 of paper table 1: multi-level tiling, with fusion, and a write cache.
+"""The rules of Ansor's table 1: skip and inline (1, 2), multi-level tiling, with fusion, and a
+write cache (3 to 5), a factored reduction (6).
 
     C[i, j] = Σ_k …    SSRSRS    i.0 j.0 | i.1 j.1 | k.0 | i.2 j.2 | k.1 | i.3 j.3
 
@@ -11,13 +12,21 @@ Along an axis whose terms repeat (see `skip_zeros`) the tiles are of every perio
 position in the period is a loop between the outer spatial levels and the reductions:
 
     y[h] = Σ_q …     period 2: h = (h.0 h.1 h.2 h.3) * 2 + h.4      h.0 | h.1 | h.4 | q.0 | h.2 | …
+
+Factors of a reduction are outer parts (chunks for the threads) or inner ones (lanes of a vector):
+
+    s = Σ_k …    ->    s.rf[f] = Σ_r …;  s = Σ_f s.rf[f]
+
+Only exact factors, so that no iteration is padding.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TypeAlias
 
+from tilewright.expr.nodes import Axis
 from tilewright.ground.errors import ScheduleError
 from tilewright.nest.nodes import Kind
 from tilewright.schedule.state import Role, Stage
@@ -25,25 +34,58 @@ from tilewright.schedule.steps import (
     Annotate,
     CacheWrite,
     ComputeAt,
+    ComputeInline,
     FollowSplit,
     LayoutRewrite,
     Reorder,
+    RFactor,
     Split,
     extent_int,
 )
 from tilewright.space.chains import chains
 from tilewright.space.decisions import TILE, Level, divisors
-from tilewright.space.derivation import Derivation, Rule, Verdict
+from tilewright.space.derivation import Derivation, Rule, Verdict, previous
 from tilewright.space.predicates import (
     DotLoop,
     block_length,
     dot_loop,
     fusible_consumer,
     has_data_reuse,
+    has_more_reduction_parallel,
+    is_inlinable,
+    is_strictly_inlinable,
     packable_constants,
     vector_axis,
 )
 from tilewright.target import CpuTarget
+
+
+def _can_inline(d: Derivation) -> Verdict:
+    if d.working.name in d.factors:
+        return Verdict.NO
+    return Verdict.ONLY if is_strictly_inlinable(d.state, d.working, d.target) else Verdict.NO
+
+
+def _inline(d: Derivation) -> list[Derivation]:
+    before = previous(d.state, d.stage)
+    d.apply(ComputeInline(d.working.name))
+    d.stage = before
+    return [d]
+
+
+def _always(_: Derivation) -> Verdict:
+    return Verdict.APPLY
+
+
+def _can_inline_anything(d: Derivation) -> Verdict:
+    return Verdict.ONLY if is_inlinable(d.state, d.working) else Verdict.NO
+
+
+ALWAYS_INLINE = Rule("always_inline", _can_inline, _inline)
+INLINE_ALL = Rule("always_inline", _can_inline_anything, _inline)
+"""For GPUs: arithmetic is cheaper than a trip through device memory."""
+SKIP = Rule("skip", _always, lambda d: [d.advance()])
+
 
 Fusion: TypeAlias = tuple[Stage, tuple[int, ...]]
 """A consumer, and for each of its axes the dimension of the stage that it reads along."""
@@ -289,3 +331,44 @@ def _cache(d: Derivation) -> list[Derivation]:
 MULTI_LEVEL_TILING = Rule("multi_level_tiling", _can_tile, _tile)
 TILING_WITH_FUSION = Rule("multi_level_tiling_with_fusion", _can_fuse, _tile_and_fuse)
 ADD_CACHE_WRITE = Rule("add_cache_write", _can_cache, _cache)
+
+
+MIN_WORK = 2048  # iterations below which neither threads nor more accumulators pay
+
+
+def _can_factor(d: Derivation) -> Verdict:
+    stage = d.working
+    if math.prod(extent_int(a.extent) for a in stage.axes) < MIN_WORK:
+        return Verdict.NO
+    if stage.role is not Role.RESULT or stage.relations or not _places(d):
+        return Verdict.NO
+    return Verdict.APPLY if has_more_reduction_parallel(stage, d.target.cores) else Verdict.NO
+
+
+def _places(d: Derivation) -> list[tuple[Axis, bool]]:
+    """(axis, outer part?) where a factor fits: chunks of the outermost axis suit threads,
+    interleaved lanes of the innermost one vectors.
+    """
+    axes = [a for a in d.working.compute.reduce_axes if a.extent != 1]
+    pairs = [(axes[0], True), (axes[-1], False)] if axes else []
+    return [(axis, outer) for axis, outer in pairs if _factors(axis)]
+
+
+def _factors(axis: Axis) -> tuple[int, ...]:
+    """Proper divisors of the extent: by 1 or by all of it, nothing would be factored."""
+    return divisors(extent_int(axis.extent))[1:-1]
+
+
+def _factor(d: Derivation) -> list[Derivation]:
+    return [_with_factor(d.fork(), axis, outer) for axis, outer in _places(d)]
+
+
+def _with_factor(d: Derivation, axis: Axis, outer: bool) -> Derivation:
+    name, part = d.working.name, "outer" if outer else "inner"
+    label = f"{name}.{axis.name}.{part}"
+    d.apply(RFactor(name, axis.name, d.choose(label, name, "tile", _factors(axis)), outer))
+    d.variant = (*d.variant, f"{name}: rfactor {part} {axis.name}")
+    return d.advance().advance()
+
+
+REDUCTION_FACTORISATION = Rule("reduction_factorisation", _can_factor, _factor)

@@ -1,15 +1,51 @@
-"""Merge an explicit pad with zeros into the convolution that follows it.
+"""Several nodes as one: pads and convolutions, equal nodes, functions that the library has as one.
 
 conv(pad(x, ((0, 0), (1, 1), (1, 1), (0, 0))); padding=0)   →   conv(x; padding=((1, 1), (1, 1)))
+a = relu(x); b = relu(x); add(a, b)                         →   a = relu(x); add(a, a)
+tanh(softplus(x))     →   tanh_softplus(x), of one exponential: Mish as models write it
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any, TypeAlias
 
 from tilewright.graph.builder import Rewriter
 from tilewright.graph.ir import Graph, Node, Value
+
+CLOSED_FORMS = {("tanh", "softplus"): "tanh_softplus"}
+"""(operator, the one that makes its operand) -> what both are together."""
+
+
+def closed_forms(graph: Graph) -> Graph:
+    """`graph` with the pairs of CLOSED_FORMS as one operator each."""
+    producers = graph.producers()
+    rewriter = Rewriter(graph)
+    for node in graph.nodes:
+        inner = producers.get(node.inputs[0]) if len(node.inputs) == 1 else None
+        both = None if inner is None else CLOSED_FORMS.get((node.op, inner.op))
+        if inner is None or both is None:
+            rewriter.keep(node)
+            continue
+        rewriter.replace(node.output, rewriter.builder.emit(both, *rewriter.operands(inner)))
+    return rewriter.finish()
+
+
+def merge_equal(graph: Graph) -> Graph:
+    """`graph` without repeated nodes."""
+    rewriter = Rewriter(graph)
+    seen: dict[Hashable, Value] = {}
+    for node in graph.nodes:
+        if node.control is not None:
+            rewriter.keep(node)
+            continue
+        operands = rewriter.operands(node)
+        key = (node.op, operands, tuple(sorted(node.attributes.items())))
+        if key not in seen:
+            seen[key] = rewriter.builder.copy(node, operands)
+        rewriter.replace(node.output, seen[key])
+    return rewriter.finish()
+
 
 Pads: TypeAlias = tuple[tuple[int, int], ...]
 
