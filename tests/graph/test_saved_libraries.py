@@ -20,15 +20,19 @@ import tilewright as tw
 from devices import tools
 from tilewright.build import default_gene
 from tilewright.build.compile import build_nest
+from tilewright.build.library.source import GCC_FEATURES, LEAF_7, LEAF_7_C
 from tilewright.graph.builder import GraphBuilder
 from tilewright.graph.ir import Graph
 from tilewright.graph.partition import partition
 from tilewright.ground.errors import BuildError, InputError, RunError
 from tilewright.network.executor import Network
 from tilewright.network.link import linked
+from tilewright.runtime.host import ARM_HWCAPS, host_architecture
 from tilewright.runtime.library import _description
 from tilewright.space.space import Space
 from tilewright.target import Target
+from tilewright.target.cpu import host_features
+from tilewright.target.dots import DOTS, TILED
 
 CHECKS = Path(__file__).with_name("library_checks.c")
 EXAMPLE = Path(__file__).parents[2] / "examples" / "c" / "main.c"
@@ -177,16 +181,34 @@ def test_cross_compiled_for_aarch64(cpu: str, tmp_path: Path) -> None:
 
 
 @tools("qemu-x86_64")
-def test_an_older_x86_refuses_in_c(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("words", "cpu"), [("", "Nehalem"), ("features=+avxvnni", "Haswell")])
+def test_an_older_x86_refuses_in_c(words: str, cpu: str, tmp_path: Path) -> None:
     path = tmp_path / "model.so"
-    network("cpu:x86-64-v3 cores=1").save(path)
+    network(f"cpu:x86-64-v3 cores=1 {words}").save(path)
     program = compiled(GCC, EXAMPLE, path)
     (x,) = random_inputs(graph(), 0).values()
     (tmp_path / "x").write_bytes(x.tobytes())
-    command = ["qemu-x86_64", "-cpu", "Nehalem", program, "1", *(tmp_path / n for n in "xabc")]
+    command = ["qemu-x86_64", "-cpu", cpu, program, "1", *(tmp_path / n for n in "xabc")]
     older = subprocess.run(command, capture_output=True, text=True, check=False)
     assert older.returncode == 1
     assert "lacks instructions of x86-64-v3" in older.stderr
+
+
+@pytest.mark.skipif(host_architecture() != "x86_64", reason="asks an x86 CPU")
+def test_words_of_narrow_numbers_are_what_the_cpu_says(tmp_path: Path) -> None:
+    tables = [f"+{word}" for dot in DOTS for word in dot.features] + [t[0] for t in TILED.values()]
+    words = {word[1:] for word in (*tables, "+amx-tile")} - ARM_HWCAPS.keys()
+    assert words <= GCC_FEATURES | LEAF_7.keys()
+    bits = "".join(f"leaf7({p}, {word}) >> {bit} & 1, " for p, word, bit in LEAF_7.values())
+    printed = (
+        f"unsigned x[] = {{{bits}}}; for (int i = 0; i < {len(LEAF_7)}; i++) putchar(48 + x[i]);"
+    )
+    source = tmp_path / "leaf.c"
+    source.write_text(f"#include <stdio.h>\n{LEAF_7_C}int main(void) {{ {printed} return 0; }}\n")
+    subprocess.run([*GCC, source, "-o", tmp_path / "leaf"], check=True)
+    found = subprocess.run([tmp_path / "leaf"], capture_output=True, text=True, check=True).stdout
+    usable = host_features()  # less what the kernel keeps from processes
+    assert all(said == "1" for said, word in zip(found, LEAF_7, strict=True) if usable.get(word))
 
 
 # ---- what is refused ------------------------------------------------------------------------

@@ -38,6 +38,23 @@ GCC_FEATURES = frozenset(
         *("avx512vbmi2", "avx512vnni", "avx512bitalg", "avx512vpopcntdq", "gfni", "vpclmulqdq"),
     )
 )
+# Where CPUID's leaf 7 tells of others: (its part, the word of its answer, bit).
+LEAF_7 = {
+    "avxvnni": (1, 0, 4),
+    "avx512bf16": (1, 0, 5),
+    "amx-bf16": (0, 3, 22),
+    "avx512fp16": (0, 3, 23),
+    "amx-tile": (0, 3, 24),
+    "amx-int8": (0, 3, 25),
+}
+LEAF_7_C = """
+#include <cpuid.h>
+static unsigned leaf7(unsigned part, int word) {
+  unsigned found[4] = {0};
+  __get_cpuid_count(7, part, &found[0], &found[1], &found[2], &found[3]);
+  return found[word];
+}
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,8 +184,11 @@ def _cpu_check(target: CpuTarget, features: list[str]) -> list[str]:
     need = f"this CPU lacks instructions of {target.cpu}, which the library was compiled for"
     lacking = f"#define LACKING {_string(f'{need}: {listed}')}"
     if target.architecture == "x86_64":
-        known = [f for f in features if f in GCC_FEATURES]
-        tests = [f'__builtin_cpu_supports("{f}")' for f in known]
+        tests = [f'__builtin_cpu_supports("{f}")' for f in features if f in GCC_FEATURES]
+        bits = [LEAF_7[f] for f in features if f in LEAF_7]
+        tests += [f"(leaf7({part}, {word}) >> {bit} & 1)" for part, word, bit in bits]
+        if bits:
+            lacking = LEAF_7_C + lacking
         if "amx-tile" in features:  # the kernel's word for the CPU's, and its permission
             asked = f"{ARCH_REQ_XCOMP_PERM}, {XTILEDATA}"
             tests.append(f"syscall(SYS_arch_prctl, {asked}) == 0")
