@@ -179,3 +179,21 @@ def test_builds_overlap_with_what_a_gpu_runs(monkeypatch: pytest.MonkeyPatch) ->
         measurer = TaskMeasurer(Target.parse(name))
         assert measurer.local.overlap == overlap, name
         measurer.close()
+
+
+@pytest.mark.parametrize(
+    ("spec", "has", "lacks"),
+    [
+        ("cpu:haswell", "avx2 fma", "avx512f avxvnni"),
+        ("cpu:haswell features=-avx2", "fma", "avx2"),
+        ("cpu:alderlake features=+gfni", "avx2 avxvnni gfni", "avx512f"),
+        ("cpu:skylake-avx512", "avx512vl avx2", "avx512vnni"),
+        ("cpu:cooperlake", "avx512vnni avx512bf16", "amx-tile"),
+        ("cpu:graniterapids features=-amx-int8", "amx-tile amx-bf16 avx512vnni", "amx-int8"),
+        ("cpu:neoverse-v2", "i8mm dotprod sve2", "avx2"),
+        ("cpu:cortex-a72", "", "dotprod"),
+    ],
+)
+def test_a_name_says_which_instructions_there_are(spec: str, has: str, lacks: str) -> None:
+    found = CpuTarget.of(spec).instructions
+    assert found >= set(has.split()) and not found & set(lacks.split())

@@ -20,23 +20,6 @@ from tilewright.target.cpu import host_features
 
 # ELF machine numbers, by the names that `platform.machine()` uses on Linux.
 MACHINES = {62: "x86_64", 183: "aarch64", 243: "riscv64", 40: "arm", 3: "i386"}
-# What a register width means on x86, for targets given by a CPU's name alone: the levels of the
-# x86-64 ABI, less what compilers do not emit by themselves.
-X86_V3 = ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "popcnt")
-X86_V4 = ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")
-X86_WIDTHS = {512: (*X86_V3, *X86_V4), 256: X86_V3}
-# What a CPU's name means on AArch64, beyond the base architecture.
-ARM_V8_2 = ("dotprod", "fullfp16", "lse", "rcpc", "rdm")
-ARM_SVE = (*ARM_V8_2, "bf16", "i8mm", "sve")
-ARM_CPUS = {
-    **dict.fromkeys(("cortex-a55", "cortex-a75", "cortex-a76", "cortex-a77"), ARM_V8_2),
-    **dict.fromkeys(("cortex-a78", "cortex-x1", "neoverse-e1", "neoverse-n1"), ARM_V8_2),
-    "neoverse-v1": ARM_SVE,
-    **dict.fromkeys(("cortex-a510", "cortex-a520", "cortex-a710"), (*ARM_SVE, "sve2")),
-    **dict.fromkeys(("cortex-a715", "cortex-a720", "cortex-x2"), (*ARM_SVE, "sve2")),
-    **dict.fromkeys(("cortex-x3", "cortex-x4"), (*ARM_SVE, "sve2")),
-    **dict.fromkeys(("neoverse-n2", "neoverse-v2"), (*ARM_SVE, "sve2")),
-}
 # Where Linux tells of them: (argument of getauxval, bit).
 HWCAP, HWCAP2 = 16, 26
 ARM_HWCAPS = {
@@ -74,12 +57,7 @@ def needed_features(target: str) -> frozenset[str]:
     parsed = Target.parse(target)
     if not isinstance(parsed, CpuTarget):
         raise RunError(f"compiled for {target.split()[0]}, which is no CPU")
-    named = {word[1:] for word in parsed.features.split(",") if word.startswith("+")}
-    if parsed.architecture == "x86_64":
-        named.update(X86_WIDTHS.get(parsed.vector_bits, ()))
-    else:
-        named.update(ARM_CPUS.get(parsed.cpu, ()))
-    return frozenset(named)
+    return parsed.instructions
 
 
 def check_host(artifact: Artifact) -> None:

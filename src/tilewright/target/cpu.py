@@ -113,6 +113,14 @@ class CpuTarget(Target):
         return tuple(self.features.split(","))
 
     @property
+    def instructions(self) -> frozenset[str]:
+        """LLVM's words for the instruction sets that code for it may use: what its name and its
+        registers' width imply, as far as its features do not say otherwise.
+        """
+        bits = self.vector_bits if self.architecture == "x86_64" else 0
+        return _instructions(self.name, self.facts, bits)
+
+    @property
     def generation(self) -> str:
         return self.architecture
 
@@ -128,6 +136,39 @@ class CpuTarget(Target):
     def named(cls, name: str) -> CpuTarget:
         """The CPU of that LLVM name, or this machine's."""
         return named_cpu(name) if name else host_cpu()
+
+
+# What a register width means on x86, for targets given by a CPU's name alone: the levels of the
+# x86-64 ABI, less what compilers do not emit by themselves.
+X86_V3 = ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "popcnt")
+X86_V4 = ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")
+X86_WIDTHS = {512: (*X86_V3, *X86_V4), 256: X86_V3}
+# What a CPU's name means beyond that, or beyond the base architecture on AArch64.
+VNNI = ("avx512vnni",)
+AMX = ("avx512vnni", "avx512bf16", "avxvnni", "amx-tile", "amx-int8", "amx-bf16")
+ARM_V8_2 = ("dotprod", "fullfp16", "lse", "rcpc", "rdm")
+ARM_SVE = (*ARM_V8_2, "bf16", "i8mm", "sve")
+IMPLIED: Mapping[str, tuple[str, ...]] = {
+    "alderlake": ("avxvnni",),
+    **dict.fromkeys(("cascadelake", "icelake-server"), VNNI),
+    **dict.fromkeys(("cooperlake", "znver4"), (*VNNI, "avx512bf16")),
+    "znver5": (*VNNI, "avx512bf16", "avxvnni"),
+    **dict.fromkeys(("sapphirerapids", "emeraldrapids", "graniterapids"), AMX),
+    **dict.fromkeys(("cortex-a55", "cortex-a75", "cortex-a76", "cortex-a77"), ARM_V8_2),
+    **dict.fromkeys(("cortex-a78", "cortex-x1", "neoverse-e1", "neoverse-n1"), ARM_V8_2),
+    "neoverse-v1": ARM_SVE,
+    **dict.fromkeys(("cortex-a510", "cortex-a520", "cortex-a710"), (*ARM_SVE, "sve2")),
+    **dict.fromkeys(("cortex-a715", "cortex-a720", "cortex-x2"), (*ARM_SVE, "sve2")),
+    **dict.fromkeys(("cortex-x3", "cortex-x4"), (*ARM_SVE, "sve2")),
+    **dict.fromkeys(("neoverse-n2", "neoverse-v2"), (*ARM_SVE, "sve2")),
+}
+
+
+@functools.cache
+def _instructions(name: str, words: tuple[str, ...], x86_bits: int) -> frozenset[str]:
+    signs = {word[1:]: word[0] for word in words if word}
+    implied = {*X86_WIDTHS.get(x86_bits, ()), *IMPLIED.get(name, ())} - signs.keys()
+    return frozenset(implied | {word for word, sign in signs.items() if sign == "+"})
 
 
 @dataclass(frozen=True, slots=True)

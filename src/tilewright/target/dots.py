@@ -4,7 +4,7 @@
     tiles_of(target, "bfloat16")          registers that hold whole tiles, with AMX
     fastest(target, "uint8", "int8")      ("tdpbusd", 32.0): that many times as fast as float32
 
-A row is used for registers of its width where the target's feature words name all its own. Every
+A row is used for registers of its width where the target has all its features. Every
 row of integers is exact: what it adds is what the loop of `length` terms would, in int32 that
 wraps. Products of bfloat16 are exact, too, and added in float32; denormals are taken for zero.
 """
@@ -63,7 +63,7 @@ DOTS = (
 
 def dots_of(target: CpuTarget) -> list[Dot]:
     """The rows that a target has, for its registers."""
-    words = {word[1:] for word in target.facts if word.startswith("+")}
+    words = target.instructions
     return [dot for dot in DOTS if dot.bits == target.vector_bits and dot.features <= words]
 
 
@@ -104,9 +104,9 @@ class TileRegisters:
 
 AMX = TileRegisters(16, 16, 8)
 TILED = {
-    "bfloat16": ("+amx-bf16", "tdpbf16ps", 16.0),
-    "int8": ("+amx-int8", "tdpbusd", 32.0),
-    "uint8": ("+amx-int8", "tdpbusd", 32.0),
+    "bfloat16": ("amx-bf16", "tdpbf16ps", 16.0),
+    "int8": ("amx-int8", "tdpbusd", 32.0),
+    "uint8": ("amx-int8", "tdpbusd", 32.0),
 }
 """By a factor's type: the feature word, one of its instructions, and how many times as many
 operations a cycle as multiply-adds of floats that does, where a row of a tile takes a cycle."""
@@ -117,7 +117,7 @@ def tiles_of(target: CpuTarget, factor: str) -> TileRegisters | None:
     none.
     """
     word, name, usual = TILED.get(factor, ("", "", 0.0))
-    if not {"+amx-tile", "+avx512f", word} <= set(target.facts):
+    if not {"amx-tile", "avx512f", word} <= target.instructions:
         return None
     gain = target.speeds.gain(name)
     return AMX if gain is None else replace(AMX, cycles=usual / gain)
