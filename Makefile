@@ -1,13 +1,15 @@
 # make demo    install, then tune ResNet-50 and compare it with onnxruntime
 # make test    install, then lint, type-check and test
 #
-# Both keep to the folder .venv. MINUTES=1 make demo tunes for less time; COVERAGE=90 make test counts
-# lines, too, and fails where fewer than 90 % run.
+# Both keep to the folder .venv. MINUTES=1 make demo tunes for less time; THOROUGH=1 make test runs
+# the cases that take long, too, as CI does; COVERAGE=90 make test counts lines, and fails where fewer
+# than 90 % run.
 
 PYTHON ?= python3
 VENV ?= .venv
 MINUTES ?= 3
 WORKERS ?= 2
+THOROUGH ?=
 COVERAGE ?=
 BIN := $(VENV)/bin
 COVER := $(if $(COVERAGE),--cov=tilewright --cov-report=term:skip-covered --cov-fail-under=$(COVERAGE))
@@ -30,7 +32,7 @@ layers: $(VENV)/.installed-dev
 	$(BIN)/lint-imports
 
 pytest: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(COVER)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(if $(THOROUGH),--thorough) $(COVER)
 
 # An extra is installed anew when what it needs has changed.
 $(VENV)/.installed-%: pyproject.toml constraints.txt | $(BIN)/python

@@ -5,6 +5,7 @@ pytest --rows 1000              candidates an operator, where features are check
 pytest --native-rows 50         compiled candidates an operator
 pytest --manifest-rows 64       candidates a workload whose nests the manifest compares
 pytest --programs 20000         random programs of the property tests
+pytest --thorough               every case, and twice as many random programs, as CI does
 
 Coverage slows this package down by a factor of 2.5 to 3. Tests that put hundreds of programs
 through code which other tests cover are marked `no_cover` (of pytest-cov): they check as much as
@@ -32,7 +33,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--manifest-rows", type=int, default=2, help="candidates a workload (manifest)"
     )
-    parser.addoption("--programs", type=int, default=2560, help="random programs (properties)")
+    parser.addoption("--programs", type=int, help="random programs (properties)")
+    parser.addoption("--thorough", action="store_true", help="cases that take long, too")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.option.programs is None:
+        config.option.programs = 2560 if config.option.thorough else 1280
 
 
 LONG = ("test_light_models", "test_end_to_end", "test_hostile_models", "test_torch_backend",
@@ -40,8 +47,13 @@ LONG = ("test_light_models", "test_end_to_end", "test_hostile_models", "test_tor
 """Files with cases of many seconds, the longest first: started last, one would be waited for."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Long cases first."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Long cases first; those that only CI runs not at all, unless asked for by name."""
+    named = any("::" in argument for argument in config.args)
+    if not (config.option.thorough or named):
+        left_out = [item for item in items if item.get_closest_marker("thorough")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in set(left_out)]
     place = {name: n for n, name in enumerate(LONG)}
     items.sort(key=lambda item: place.get(item.path.stem, len(LONG)))
 

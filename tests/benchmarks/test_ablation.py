@@ -52,6 +52,7 @@ def run(folder: Path, *more: str, trials: int = 8) -> int:
     return ablation.main([*command, *more])
 
 
+@pytest.mark.thorough
 def test_every_variant_and_seed_has_a_curve(finished: Path) -> None:
     found: dict[str, Any] = json.loads((finished / "a.json").read_text())
     assert found["case"] == "tiny" and found["machine"] and found["commit"] and found["date"]

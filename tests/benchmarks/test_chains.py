@@ -28,6 +28,7 @@ SECONDS = {
 }
 
 
+@pytest.mark.thorough
 def test_a_case_is_tuned_and_all_sides_take_turns(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,6 +12,7 @@ from benchmarks.cpu_template import main
 from benchmarks import cpu_template
 
 
+@pytest.mark.thorough
 @pytest.mark.cpu
 def test_a_case_is_tuned_both_ways_and_compared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -51,6 +51,7 @@ SHAPES = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.torch
 @pytest.mark.filterwarnings("ignore")
 def test_every_graph_is_imported_with_the_modules_shape(tmp_path: Path) -> None:
@@ -82,6 +83,7 @@ def test_a_graph_computes_what_the_module_does(tmp_path: Path) -> None:
     assert side.mode == "untuned" and np.array_equal(side.output(), wanted)
 
 
+@pytest.mark.thorough
 def test_a_case_is_tuned_and_all_sides_take_turns(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -33,6 +33,7 @@ def opencl() -> Target:
     return at_hand(lambda: open_device(Target.parse("opencl:pocl"))).target
 
 
+@pytest.mark.thorough
 def test_operators_under_the_emulation(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -56,6 +57,7 @@ def test_operators_under_the_emulation(
     assert found["provenance"]["machine"] == "cuda-on-cpu, 2 cores"
 
 
+@pytest.mark.thorough
 def test_a_network_on_a_device(tmp_path: Path) -> None:
     opencl()
     save_tiny(tmp_path / "onnx")

@@ -77,6 +77,7 @@ def program(template: str = "a.1", key: str = "k", *features: str) -> Program:
 # ---- all of it ------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_a_drill_measures_all_but_what_hangs_and_what_is_wrong(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

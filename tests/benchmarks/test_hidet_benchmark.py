@@ -113,6 +113,7 @@ def test_tiles_of_the_divisors_space_divide(name: str) -> None:
     )
 
 
+@pytest.mark.thorough
 def test_cases_are_kept_one_by_one_and_not_measured_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

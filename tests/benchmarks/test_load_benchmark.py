@@ -27,6 +27,7 @@ def few_calls(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(f"benchmarks.parallel_call.{name}", 2)
 
 
+@pytest.mark.thorough
 def test_cells_are_measured_once_and_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -40,6 +40,7 @@ def run(folder: Path, *more: str) -> int:
     return network_ablation.main(["--seeds", "1", "--trials", "16", *names, *more])
 
 
+@pytest.mark.thorough
 def test_every_search_has_a_curve_and_is_not_run_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -30,6 +30,7 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return ["--models", "tiny-b1", *folders, "--trials", "8"]
 
 
+@pytest.mark.thorough
 def test_a_network_is_tuned_once_and_measured(
     tiny: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -47,6 +47,7 @@ def chosen() -> tuple[list[Case], list[Case]]:
     return [first for first, *_ in types], [c for _, *others in types for c in others]
 
 
+@pytest.mark.thorough
 @pytest.mark.cpu
 @pytest.mark.parametrize("part", range(PARTS))
 def test_every_operator(part: int) -> None:

@@ -15,6 +15,7 @@ from benchmarks import profiler
 from tilewright.search.strategies.profiler import PROGRAMS
 
 
+@pytest.mark.thorough
 def test_both_sides_are_tuned_once_and_take_turns(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

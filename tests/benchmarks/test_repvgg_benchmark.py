@@ -20,6 +20,7 @@ def test_the_tables_are_of_all_variants() -> None:
     assert all(FIRST in table for table in TABLES.values())
 
 
+@pytest.mark.thorough
 def test_a_network_is_tuned_and_takes_turns(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

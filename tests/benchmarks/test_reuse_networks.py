@@ -14,6 +14,7 @@ from tiny_network import save_tiny
 from benchmarks import reuse_networks
 
 
+@pytest.mark.thorough
 def test_networks_are_tuned_by_both_sides_and_take_turns(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

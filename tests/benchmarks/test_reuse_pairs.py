@@ -15,6 +15,7 @@ def case(channels: int) -> Case:
     return Case(f"tiny-{channels}", "C2D", (8, 8, channels, 16, 1, 1, 0), 1, conv2d)
 
 
+@pytest.mark.thorough
 def test_all_sides_begin_with_the_sources_records(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

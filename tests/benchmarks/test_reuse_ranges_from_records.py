@@ -71,6 +71,7 @@ def test_pairs_are_of_one_family_and_the_sources_rules_suffice() -> None:
     assert rows(found)[0][:3] == ["C2D", "dominating", "1"]
 
 
+@pytest.mark.thorough
 def test_own_searches_are_read_and_no_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -54,6 +54,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return run
 
 
+@pytest.mark.thorough
 def test_a_set_is_searched_and_measured_once(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     batches = simulate(monkeypatch)
     assert run("--minutes", "0") is None and not batches

@@ -33,6 +33,7 @@ def test_the_factor_is_smooth_and_bounded() -> None:
     assert not np.allclose(factors[0], factors[1])
 
 
+@pytest.mark.thorough
 def test_sets_are_tuned_on_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two convolutions of the small set on two devices; a real one's figures are not mixed in."""
     few = {"small": SMALL["small"][:3:2]}

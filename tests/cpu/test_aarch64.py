@@ -73,7 +73,7 @@ class Kernel:
 @pytest.mark.parametrize(
     ("target", "names", "rows"),
     [
-        ("cpu:cortex-a53", (*PAPER, *MATH), 2),
+        pytest.param("cpu:cortex-a53", (*PAPER, *MATH), 2, marks=pytest.mark.thorough),
         ("cpu:cortex-a53 cores=1", (*NORMS, *TYPES), 1),
         ("cpu:cortex-a76 cores=2", (*POOLING, *TYPES), 1),
     ],

@@ -181,6 +181,7 @@ def dense_model(name: str, widths: tuple[int, ...], seed: int) -> onnx.ModelProt
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
+@pytest.mark.thorough
 def test_equal_tasks_of_two_networks_are_tuned_once(tmp_path: Path) -> None:
     protos = [dense_model("one", (32, 48, 48, 48), 0), dense_model("two", (48, 48, 64), 1)]
     models = [tw.load(p.SerializeToString()) for p in protos]
@@ -218,6 +219,7 @@ def test_a_model_within_its_latency_requirement_gets_no_trials(tmp_path: Path) -
     assert trials_by_model(result) == {"quick": 0, "slow": 24}
 
 
+@pytest.mark.thorough
 def test_a_geometric_mean_spends_on_both_models(tmp_path: Path) -> None:
     goal = tw.GeomeanSpeedup((1e-3, 1e-5))
     models = [matmul("first", 300), conv("second")]

@@ -35,6 +35,7 @@ def product(n: int) -> tw.Task:
     return tw.Task([c], f"product{n}")
 
 
+@pytest.mark.thorough
 def test_a_recorded_relative_saves_a_search(tmp_path: Path) -> None:
     db = tmp_path / "tuning.db"
     tw.tune(product(64), trials=WELL_KNOWN + 8, db=db, progress=False)

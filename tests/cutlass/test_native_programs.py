@@ -189,6 +189,7 @@ def test_every_form_of_a_program_is_shown() -> None:
     assert "tw::Gemm<cutlass::half_t" in layers.text("ir")
 
 
+@pytest.mark.thorough
 def test_tuning_measures_templates_beside_sketches_and_resumes(tmp_path: Path) -> None:
     """Both kinds are measured, pass the gate and are recorded; a second run measures nothing; the
     best of both is compiled.

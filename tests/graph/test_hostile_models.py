@@ -35,7 +35,9 @@ LONGEST_LINE = 1000
 
 
 @pytest.mark.no_cover
-@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize(
+    "group", [pytest.param(g, marks=pytest.mark.thorough if g == "bombs" else ()) for g in GROUPS]
+)
 def test_every_file_is_loaded_or_refused(group: str, tmp_path: Path) -> None:
     folder = Folder(tmp_path)
     GROUPS[group](folder)

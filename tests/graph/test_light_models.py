@@ -35,6 +35,7 @@ CUTS = {
     "vgg19": (64, 25, 18, 1),
     "zfnet512": (31, 14, 13, 1),
 }
+QUICK = ("resnet50", "shufflenet", "squeezenet")
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,9 @@ def test_results_with_random_weights_by_numpy(name: str) -> None:
 
 
 @pytest.mark.cpu
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=() if n in QUICK else pytest.mark.thorough) for n in NAMES]
+)
 def test_compiled_results(name: str) -> None:
     """Untuned, against the bundled output, and with random weights against onnxruntime."""
     x, expected = bundled_case(name)

@@ -61,6 +61,7 @@ def measures_nothing(processes: ForkServerContext, file: Path, seed: int) -> boo
     return not run.measured and run.trials == TRIALS
 
 
+@pytest.mark.thorough
 def test_a_run_killed_at_random_moments_ends_as_an_undisturbed_one(
     processes: ForkServerContext, tmp_path: Path
 ) -> None:
@@ -112,6 +113,7 @@ def together(processes: ForkServerContext, *commands: tuple[object, ...]) -> lis
     return runs
 
 
+@pytest.mark.thorough
 def test_two_seeds_at_once_are_what_each_is_alone(
     processes: ForkServerContext, tmp_path: Path
 ) -> None:
