@@ -10,7 +10,8 @@ quantised). Each is tuned, then all sides take turns, each in a process of its o
 
 Outputs are compared first: `errors` are relative to the largest output of onnxruntime on the
 float32 file (of integers, on the same file). A peer whose error is more than LIMITS allows counts
-as `wrong`, and is no best peer; where ours is, the case has failed.
+as `wrong`, and is no best peer; where ours is, the case has failed. `instructions` are what the
+tuned and the untuned code multiply by, as `objdump` reads it.
 
 - ratio_best_peer, ratio_untuned     the best peer's time over tuned and untuned Tilewright's
 - ratio_float32                      of networks: our untuned float32 form over the narrow one's
@@ -23,7 +24,11 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import re
+import subprocess
 import sys
+import tempfile
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,12 +47,14 @@ from benchmarks.peers.sides import OURS, OWN, PEERS, UNTUNED
 from benchmarks.provenance import provenance
 from benchmarks.turns import compared, in_turns, least, medians, outputs, started
 from tilewright.ground.text import duration
+from tilewright.network.executor import Network
 from tilewright.target import Target
 
 FLOAT32, REFERENCE = "float32", "onnxruntime"
 # Of the largest output: no bit of sums, a step of bytes; of networks what rounding may do to those
 # with seeded weights.
 LIMITS = {BFLOAT16: 0.1, INT32: 0.0, BYTES: 1 / 200, QDQ: 0.3, DYNAMIC: 0.3}
+MULTIPLIES = re.compile(r"\t(tdp\w+|vpdp\w+|vdpbf16ps|vpmaddwd|vfmadd|fmla|[us]+dot|[us]+mmla)")
 QUICK = "GMM-128-128-128:*,C2D-14-14-256-256-3-1-1:*"
 
 
@@ -66,6 +73,8 @@ class NativeBench(chains.Bench):
             model = tw.load(file, math=case.math).for_target(self.target)
             if self.trials:
                 tw.tune(model, trials=self.trials, db=db, target=self.target, progress=False)
+            programs = {OURS: tw.compile(model, db=db), UNTUNED: tw.compile(model)}
+            executed = {name: instructions(network) for name, network in programs.items()}
         except tw.TilewrightError as error:
             raise SideError(f"{OURS}: {error}") from error
         subject = f"narrow:{case.name}:{folder}"
@@ -93,10 +102,24 @@ class NativeBench(chains.Bench):
             wrong,
             errors=errors,
             trials=self.trials,
+            instructions=executed,
             modes={name: side.mode for name, side in sides.items() if side.mode},
             least_s=least(blocks),
             **{key: provenance(self.target)[key] for key in ("commit", "date")},
         )
+
+
+def instructions(network: Network) -> dict[str, int]:
+    """How often each instruction that multiplies is in a network's code."""
+    found: Counter[str] = Counter()
+    for part in network.kernels:
+        with tempfile.NamedTemporaryFile(suffix=".o") as file:
+            file.write(part.object_code)
+            file.flush()
+            command = ["objdump", "-d", "--no-show-raw-insn", file.name]
+            done = subprocess.run(command, capture_output=True, text=True, check=True)
+        found.update(MULTIPLIES.findall(done.stdout))
+    return dict(found.most_common())
 
 
 def entry_of(

@@ -8,7 +8,7 @@ import numpy as np
 import onnxruntime
 import pytest
 from benchmarks.models.narrow import BFLOAT16, BYTES, INT32, NARROW, NarrowCase
-from benchmarks.native import HEAD, LIMITS, QUICK, NativeResults, entry_of, row
+from benchmarks.native import HEAD, LIMITS, QUICK, NativeResults, entry_of, instructions, row
 from benchmarks.peers.sides import OURS, UNTUNED
 from benchmarks.turns import chosen
 
@@ -39,6 +39,12 @@ def test_files_are_computed_as_by_onnxruntime(
     (found,) = tw.compile(tw.load(file, math=case.math))(x)
     apart = np.abs(found.astype(np.float64) - wanted).max() / np.abs(wanted.astype(float)).max()
     assert apart <= LIMITS[kind]
+
+
+@pytest.mark.cpu
+def test_instructions_are_read_off_the_code(tmp_path: Path) -> None:
+    file = NarrowCase("small", BFLOAT16, PRODUCT).file(tmp_path)
+    assert instructions(tw.compile(tw.load(file))).keys() in ({"vfmadd"}, {"fmla"})
 
 
 def test_wrong_peers_are_shown_and_do_not_count() -> None:
