@@ -73,7 +73,8 @@ class NativeBench(chains.Bench):
             model = tw.load(file, math=case.math).for_target(self.target)
             if self.trials:
                 tw.tune(model, trials=self.trials, db=db, target=self.target, progress=False)
-            programs = {OURS: tw.compile(model, db=db), UNTUNED: tw.compile(model)}
+            tuned = tw.compile(model, db=db if self.trials else None)
+            programs = {OURS: tuned, UNTUNED: tw.compile(model)}
             executed = {name: instructions(network) for name, network in programs.items()}
         except tw.TilewrightError as error:
             raise SideError(f"{OURS}: {error}") from error
