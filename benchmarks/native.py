@@ -9,10 +9,10 @@ bfloat16 (a float32 file: here `math="bfloat16"`, OpenVINO's bf16, PyTorch's aut
 quantised). Each is tuned, then all sides take turns, each in a process of its own.
 
 Outputs are compared first: `errors` are relative to the largest output of onnxruntime on the
-float32 file (of integers, on the same file). A peer whose error is more than LIMITS allows, and more
-than ALIKE times onnxruntime's on the narrow file, counts as `wrong`, and is no best peer; where ours
-is, the case has failed. `instructions` are what the
-tuned and the untuned code multiply by, as `objdump` reads it.
+float32 file (of integers, on the same file). A peer whose error is more than LIMITS allows, and
+more than ALIKE times onnxruntime's on the narrow file, counts as `wrong`, and is no best peer;
+where ours is, the case has failed. `instructions` are what the tuned and the untuned code multiply
+by, as `objdump` reads it.
 
 - ratio_best_peer, ratio_untuned     the best peer's time over tuned and untuned Tilewright's
 - ratio_float32                      of networks: our untuned float32 form over the narrow one's
