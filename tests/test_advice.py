@@ -21,7 +21,7 @@ from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.rewrites.what_if import activations, deepened, without
 from tilewright.expr.tensors import placeholder
-from tilewright.front.advice import ACTIVATION, DEEPER, SHAPE, TURNS, Adviser, Finding
+from tilewright.front.advice import ACTIVATION, BITS, DEEPER, SHAPE, TURNS, Adviser, Finding
 from tilewright.front.machine import machine_of
 from tilewright.ground.errors import RunError
 from tilewright.measure.measurer import MeasureResult
@@ -83,7 +83,19 @@ def test_every_question_is_asked_of_a_convolution() -> None:
     assert 0.0 < deeper.share < 0.2
     names = [name for name, _ in machine.measured]
     assert names[:3] == names[3:6], "the sides take turns"
-    assert len(names) == TURNS * (3 + 2)
+    assert len(names) == TURNS * (3 + 2 + 2)
+
+
+def test_fewer_bits_are_asked_about_where_there_are_instructions() -> None:
+    task = TuningTask("conv", convolution(16), 2.0)
+    rows = {
+        "cpu:icelake-server cores=2": ["of bytes"],
+        "cpu:graniterapids cores=2": ["of bfloat16", "of bytes"],
+        "cpu:x86-64 cores=2": [],
+    }
+    for target, wanted in rows.items():
+        found = Adviser(CpuTarget.of(target), Counting()).advise([task]).of(BITS)
+        assert sorted(f.change for f in found) == wanted
 
 
 @dataclass
@@ -164,7 +176,7 @@ def test_a_variant_that_fails_is_left_out_and_the_task_itself_must_run() -> None
     task = TuningTask("conv", convolution(16))
     (output,) = task.dag.outputs
     found = Adviser(TARGET, Counting(broken=frozenset(["deeper"]))).advise([task])
-    assert [f.question for f in found.findings] == [ACTIVATION]
+    assert [f.question for f in found.findings] == [ACTIVATION, BITS]
     with pytest.raises(RunError, match="broken"):
         Adviser(TARGET, Counting(broken=frozenset([output.name]))).advise([task])
 
@@ -214,7 +226,7 @@ def test_the_command_prints_tables_and_json(tmp_path: Path) -> None:
     assert "1x1" not in plain.output, "a matrix is no image"
     assert "0:00  task 1 of 1 · " in plain.output, "progress, where nobody sees a bar"
     told = json.loads(cli("advise", model, "--json", "--minutes", 1).output)
-    assert {f["question"] for f in told["findings"]} == {ACTIVATION, SHAPE}
+    assert {f["question"] for f in told["findings"]} - {BITS} == {ACTIVATION, SHAPE}
     assert all(f["usual_s"] > 0 and f["changed_s"] > 0 for f in told["findings"])
     assert told["left"] == []
     assert tw.advise(tw.load(model)).findings

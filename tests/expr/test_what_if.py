@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from tilewright.expr import operators as ops
 from tilewright.expr import tensors as te
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.intrinsics import erf
 from tilewright.expr.nodes import Tensor
-from tilewright.expr.rewrites.what_if import activations, aligned, deepened, without
+from tilewright.expr.rewrites.what_if import (
+    BYTES_SCALE,
+    activations,
+    aligned,
+    deepened,
+    narrower,
+    without,
+)
 from tilewright.expr.tensors import placeholder
 from workloads import given
 
@@ -101,3 +109,36 @@ def test_channels_are_rounded_up_to_whole_vectors() -> None:
     assert whole.useful_flops / alone.useful_flops == (48 * 176) / (46 * 174)
     assert aligned(convolution(48, 176), 16) is None
     assert aligned(ComputeDAG([ops.relu(given(3, 5))]), 16) is None
+
+
+BITS = [("bfloat16", "bfloat16"), ("uint8", "int8")]
+
+
+@pytest.mark.parametrize("types", BITS)
+@pytest.mark.parametrize("end", [False, True])
+def test_contractions_of_fewer_bits(types: tuple[str, str], end: bool) -> None:
+    whole = ComputeDAG([biased()]) if end else convolution(4, 6)
+    narrow = narrower(whole, *types)
+    assert narrow is not None
+    rng = np.random.default_rng(0)
+    given = {
+        t.name: rng.integers(0, 100, t.shape).astype(t.dtype.numpy)
+        for t in (*narrow.inputs, *narrow.constants)
+    }
+    assert [str(t.dtype) for t in narrow.inputs] == [types[0]]
+    assert types[1] in {str(t.dtype) for t in narrow.constants}
+    scale = 1.0 if types[0] == "bfloat16" else BYTES_SCALE
+    floats = {name.split(".")[0]: x.astype(np.float32) for name, x in given.items()}
+    for t in narrow.constants:
+        if t.dtype.name in types:
+            floats[t.name.split(".")[0]] *= scale
+    (found,), (wanted,) = narrow.evaluate(given).values(), whole.evaluate(floats).values()
+    np.testing.assert_allclose(found, wanted, rtol=1e-5)
+
+
+def test_what_has_no_known_factor_or_fewer_bits_already_stays() -> None:
+    a, b = placeholder((4, 8), name="a"), placeholder((8, 4), name="b")
+    assert narrower(ComputeDAG([ops.matmul(a, b)]), *BITS[0]) is None
+    assert narrower(ComputeDAG([ops.softmax(a)]), *BITS[0]) is None
+    narrow = narrower(ComputeDAG([biased()]), *BITS[0])
+    assert narrow is not None and narrower(narrow, *BITS[0]) is None

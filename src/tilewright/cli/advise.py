@@ -57,9 +57,10 @@ def advise(
     """Measure what in a model costs time here, for those who design it.
 
     Of each kernel of the model: what its activation takes (measured without it), what channels
-    take that are no whole vectors (measured with more), and what a 1x1 convolution behind it would
-    take. Variants run their untuned programs; with --db the best ones where it has both. The two
-    take turns; what differs by no more than from turn to turn is "not told apart".
+    take that are no whole vectors (measured with more), what a 1x1 convolution behind it would
+    take, and what float32 takes more than bfloat16 and bytes. Variants run their untuned programs;
+    with --db the best ones where it has both. The two take turns; what differs by no more than from
+    turn to turn is "not told apart".
 
     Example: tilewright advise resnet50.onnx --minutes 3
     """
@@ -85,6 +86,8 @@ def advise(
         advice.SHAPE: "channels that are no whole vectors: the contraction alone, and with whole "
         "ones for as many operations",
         advice.DEEPER: "a 1x1 convolution more: the task without and with",
+        advice.BITS: "fewer bits (--math bfloat16, or a quantised model): the task in float32 and "
+        "with contractions of them",
     }
     for question in advice.QUESTIONS:
         if mine := found.of(question):

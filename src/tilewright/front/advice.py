@@ -5,6 +5,7 @@ principles of system-friendly models): measured here, on the model's own tasks.
     found.of(ACTIVATION)        what each task's activation takes, most first
     found.of(SHAPE)             contractions whose channels are no whole vectors: what that costs
     found.of(DEEPER)            what a 1x1 convolution more takes, least of its task's time first
+    found.of(BITS)              what float32 costs where bfloat16 or bytes could be multiplied
 
 Each question is two computations: the task and a variant of it (`expr.what_if`). Both are measured
 as in tuning, checked and in the setting of the network, in turns, with their default programs; with
@@ -26,7 +27,7 @@ from tilewright.contract.gene import Gene
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.reference import compute_of, sizes
-from tilewright.expr.rewrites.what_if import activations, aligned, deepened, without
+from tilewright.expr.rewrites.what_if import activations, aligned, deepened, narrower, without
 from tilewright.front.kernels import find_match, open_records
 from tilewright.front.machine import as_target
 from tilewright.front.models import Model, ModelSet, Task, as_tunable
@@ -41,9 +42,12 @@ from tilewright.search.disturbance import Disturbance
 from tilewright.search.tasks import Measurer, TuningTask, estimated_s
 from tilewright.space.default import default_gene
 from tilewright.target import CpuTarget
+from tilewright.target.dots import fastest
 
-ACTIVATION, SHAPE, DEEPER = "activation", "shape", "deeper"
-QUESTIONS = (ACTIVATION, SHAPE, DEEPER)
+ACTIVATION, SHAPE, DEEPER, BITS = "activation", "shape", "deeper", "bits"
+QUESTIONS = (ACTIVATION, SHAPE, DEEPER, BITS)
+FEWER = {"of bfloat16": ("bfloat16", "bfloat16"), "of bytes": ("uint8", "int8")}
+"""Types of what a contraction is given and of what it knows."""
 TURNS = 5  # of each side; the median counts
 Told = Callable[[int, int, str], object]
 """Hears how many tasks are done, of how many, and which one is next."""
@@ -74,7 +78,8 @@ class Finding:
     def call_s(self) -> float:
         """What the thing asked for takes of a call: the activation; channels that are no whole
         vectors, compared with a contraction of whole ones at as many operations; the 1x1
-        convolution more. Below zero where it takes less than nothing: luck of a program.
+        convolution more; float32 where fewer bits would do. Below zero where it takes less than
+        nothing: luck of a program.
         """
         more_s = self.usual_s - self.equal_work_s
         return -more_s if self.question == DEEPER else more_s
@@ -122,8 +127,8 @@ def advise(
     minutes: float | None = None,
     told: Told = lambda *_: None,
 ) -> Advice:
-    """Measure what a model's activations, odd shapes and additional 1x1 convolutions cost on this
-    machine's CPU.
+    """Measure what a model's activations, odd shapes, additional 1x1 convolutions and float32
+    (where the CPU multiplies fewer bits) cost on this machine's CPU.
 
     Of `db` the best programs are measured where it has one of a task and of its variant. After
     `minutes` no task is begun. `told` hears of every task. Raises InputError for an argument that
@@ -188,6 +193,10 @@ class Adviser:
             changed[DEEPER, "1x1 convolution and as many channels"] = deeper
         if changed:
             yield from self._compared(task, task.dag, changed)
+        served = {x: types for x, types in FEWER.items() if fastest(self.target, *types)}
+        narrow = {(BITS, x): narrower(task.dag, *types) for x, types in served.items()}
+        if fewer := {key: dag for key, dag in narrow.items() if dag is not None}:
+            yield from self._compared(task, task.dag, fewer)
         lanes = self.target.lanes(task.dag.outputs[0].dtype)
         if (pair := aligned(task.dag, lanes)) is not None:
             alone, whole = pair
