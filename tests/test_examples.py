@@ -8,6 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from tilewright.space.rules import CPU_RULES
+from tilewright.space.space import Space
+from tilewright.target import Target
+from tilewright.testing import SpaceSuite, StrategySuite
+
 ROOT = Path(__file__).parent.parent
 pytestmark = pytest.mark.cpu
 
@@ -17,6 +22,24 @@ def run_example(monkeypatch: pytest.MonkeyPatch, folder: Path, name: str, *argum
     monkeypatch.chdir(folder)
     monkeypatch.setattr(sys, "argv", [name, *arguments])
     runpy.run_path(str(ROOT / "examples" / name), run_name="__main__")
+
+
+RULE = runpy.run_path(str(ROOT / "examples" / "custom_rule.py"))
+STRATEGY = runpy.run_path(str(ROOT / "examples" / "custom_strategy.py"))
+
+
+class TestCustomRule(SpaceSuite):
+    rows = 4
+
+    def space(self) -> Space:
+        rules = (RULE["LEVELS_RULE"], *CPU_RULES)
+        return Space(
+            RULE["hinted_matmul"](8).dag, Target.parse("cpu:icelake-server cores=2"), rules
+        )
+
+
+class TestCustomStrategy(StrategySuite):
+    make = staticmethod(STRATEGY["Annealing"])
 
 
 def test_matmul_task(

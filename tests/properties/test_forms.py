@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from backends import Array, compiled, interpreted, shuffled
 from random_dags import Case
 from test_random_programs import check_program
 
+from tilewright.contract.artifact import Array
 from tilewright.cost.candidates import Population
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
@@ -29,6 +29,7 @@ from tilewright.schedule.steps import ComputeAt, ComputeInline, Parallel, Split,
 from tilewright.space.rules import form as rule
 from tilewright.space.space import Space
 from tilewright.target import Target
+from tilewright.testing import compiled, interpreted, shuffled
 
 pytestmark = [pytest.mark.cpu, pytest.mark.no_cover]
 

@@ -10,10 +10,10 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from backends import Array, Arrays, compiled, interpreted
 from mutated_traces import WORKLOADS, good_traces, mutated
 from test_random_programs import compare
 
+from tilewright.contract.artifact import Array
 from tilewright.expr.dag import ComputeDAG
 from tilewright.ground.errors import BuildError, ScheduleError, VerifyError
 from tilewright.nest.gpu.workers import is_for_workers
@@ -23,6 +23,7 @@ from tilewright.nest.verify import verify
 from tilewright.schedule.lower import Lowered, lower
 from tilewright.schedule.state import State
 from tilewright.schedule.trace import trace_from_json
+from tilewright.testing import Arrays, compiled, interpreted
 
 pytestmark = [pytest.mark.cpu, pytest.mark.no_cover]
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from backends import compiled, interpreted, shuffled
 from random_dags import Case
 from random_schedules import random_step
 from test_random_programs import check_program, compare
@@ -29,6 +28,7 @@ from tilewright.schedule.steps import OnlineSoftmax
 from tilewright.space.rules import online_softmax
 from tilewright.space.space import Space
 from tilewright.target import Target
+from tilewright.testing import compiled, interpreted, shuffled
 from workloads import given
 
 pytestmark = [pytest.mark.cpu, pytest.mark.no_cover]

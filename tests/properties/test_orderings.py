@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from backends import HOST, Array, compiled
 
+from tilewright.contract.artifact import Array
 from tilewright.expr import operators as op
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.dtypes import dtype as as_dtype
@@ -17,6 +17,7 @@ from tilewright.expr.tensors import placeholder
 from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
 from tilewright.space.space import Space
+from tilewright.testing import HOST, compiled
 
 SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0)
 ROWS = 2

@@ -11,7 +11,6 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from backends import compiled, interpreted, shuffled
 from random_dags import Builder, Case, shape_of
 from test_random_programs import check_program
 
@@ -21,6 +20,7 @@ from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Tensor
 from tilewright.space.space import Space
 from tilewright.target import Target
+from tilewright.testing import compiled, interpreted, shuffled
 
 pytestmark = [pytest.mark.cpu, pytest.mark.no_cover]
 

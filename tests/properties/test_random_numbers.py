@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from backends import Array, Backend, compiled, interpreted
 from random_numbers import random_numbers
 
+from tilewright.contract.artifact import Array
 from tilewright.nest.print import program_text
 from tilewright.nest.verify import verify
 from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
 from tilewright.space.space import Space
 from tilewright.target import Target
+from tilewright.testing import Backend, compiled, interpreted
 
 pytestmark = pytest.mark.no_cover
 

@@ -6,7 +6,6 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from backends import Backend, compiled, interpreted
 from random_dags import Case, random_contraction
 from test_random_programs import TARGETS, compare
 
@@ -19,6 +18,7 @@ from tilewright.nest.verify import verify
 from tilewright.schedule.producers import lowered_of, maker_of, matched, template_gene
 from tilewright.schedule.templates import REGISTERS
 from tilewright.space.space import Space
+from tilewright.testing import Backend, compiled, interpreted
 
 pytestmark = pytest.mark.no_cover
 

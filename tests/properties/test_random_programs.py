@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from backends import Array, Backend, compiled, interpreted, shuffled
 from program_tags import ALSO, REQUIRED, tags
 from random_dags import Case, random_case
 
+from tilewright.contract.artifact import Array
 from tilewright.cost.candidates import Population
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.nest.print import program_text
@@ -24,6 +24,7 @@ from tilewright.schedule.state import State
 from tilewright.schedule.trace import trace_from_json, trace_to_json
 from tilewright.space.space import Space
 from tilewright.target import Target
+from tilewright.testing import Backend, compiled, interpreted, shuffled
 
 pytestmark = pytest.mark.no_cover
 

@@ -10,7 +10,6 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from backends import interpreted
 from program_tags import REQUIRED, tags
 from random_dags import random_case
 from random_schedules import random_schedule
@@ -23,6 +22,7 @@ from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
 from tilewright.schedule.steps import STEPS
 from tilewright.schedule.trace import trace_from_json, trace_to_json
+from tilewright.testing import interpreted
 
 pytestmark = pytest.mark.no_cover
 

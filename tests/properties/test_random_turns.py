@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from backends import HOST, Array, Backend, compiled, interpreted
 
+from tilewright.contract.artifact import Array
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Tensor
@@ -16,6 +16,7 @@ from tilewright.nest.verify import verify
 from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
 from tilewright.space.space import Space
+from tilewright.testing import HOST, Backend, compiled, interpreted
 
 EXTENTS = (1, 2, 3, 4, 5, 7, 8, 16, 17, 24, 33, 40)
 MOST = 1 << 15  # elements

@@ -9,7 +9,6 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from backends import HOST, compiled, interpreted
 from test_random_programs import compare
 
 from tilewright.expr import operators as ops
@@ -25,6 +24,7 @@ from tilewright.schedule.state import State
 from tilewright.schedule.steps import ComputeAt, Reorder, Split, StoreAt
 from tilewright.schedule.trace import trace_to_json
 from tilewright.space.space import Space
+from tilewright.testing import HOST, compiled, interpreted
 
 pytestmark = [pytest.mark.cpu, pytest.mark.no_cover]
 

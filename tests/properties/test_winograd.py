@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from backends import HOST, Backend, compiled, interpreted
 
 from tilewright.build import build
 from tilewright.expr import operators as ops
@@ -20,6 +19,7 @@ from tilewright.schedule.state import State
 from tilewright.schedule.steps import Winograd
 from tilewright.space.space import Space
 from tilewright.target import Target
+from tilewright.testing import HOST, Backend, compiled, interpreted
 from workloads import given, weight
 
 ROWS = 12

@@ -18,10 +18,8 @@ from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.ground.errors import ScheduleError
 from tilewright.records.rows import CARRIED
-from tilewright.schedule.producers import lowered_of
 from tilewright.schedule.templates import ON_CPUS, templates_of
 from tilewright.search.model.cost_model import CostModel
-from tilewright.search.model.training_set import TrainingSet
 from tilewright.search.reuse.correspondence import Named
 from tilewright.search.reuse.family import Operator
 from tilewright.search.reuse.strategy import RANKED, Relative, ReuseStrategy
@@ -51,19 +49,8 @@ from tilewright.space.derivation import Rule
 from tilewright.space.rules import CPU_RULES
 from tilewright.space.space import Space
 from tilewright.target import Target
+from tilewright.testing import StrategySuite, Untrained
 from workloads import conv_layer, given, product
-
-
-class Untrained:
-    """A cost model that has seen nothing."""
-
-    trained = False
-
-    def update(self, rows: TrainingSet) -> None:
-        raise AssertionError("strategies do not train")
-
-    def predict(self, features: np.ndarray, owner: np.ndarray, n: int) -> np.ndarray:
-        raise AssertionError("an untrained model is not asked")
 
 
 class PrefersWideVectors(Untrained):
@@ -108,85 +95,61 @@ def strategy(name: str, space: Space, model: Untrained | None = None) -> Strateg
     return MAKERS[name](space, FeatureExtractor(space), model or Untrained())
 
 
-def told(s: Strategy, batch: Sequence[Candidate]) -> None:
-    """Every third candidate fails."""
-    seconds = [1e-3 + 1e-5 * len(c.gene.text) for c in batch]
-    s.tell(batch, [None if i % 3 == 2 else s for i, s in enumerate(seconds)])
+told = StrategySuite.told
 
 
-@pytest.mark.parametrize("name", sorted(MAKERS.keys() - {PROFILE}))  # of few programs
-def test_no_program_is_proposed_twice(name: str, target: Target) -> None:
-    space = small(target, name)
-    s, rng = strategy(name, space), np.random.default_rng(0)
-    seen: list[str] = []
-    for _ in range(5):
-        batch = s.ask(rng, 12)
-        assert 0 < len(batch) <= 12
-        seen += [c.gene for c in batch]
-        told(s, batch)
-    assert len(set(seen)) == len(seen)
+class TestRandom(StrategySuite):
+    make = staticmethod(MAKERS["random"])
+
+
+class TestExhaustive(StrategySuite):
+    make = staticmethod(MAKERS["exhaustive"])
+
+
+class TestEvolution(StrategySuite):
+    make = staticmethod(MAKERS["evolution"])
+
+
+class TestReuse(StrategySuite):
+    make = staticmethod(reuse)
+
+
+class TestTemplates(StrategySuite):
+    """Where a task has some; a list ends when it is through."""
+
+    make = staticmethod(MAKERS["templates"])
+    test_a_tiny_space_is_exhausted = None
+
+    def small(self) -> Space:
+        return with_templates(self.target)
+
+    def tiny(self) -> Space:
+        return with_templates(self.target, ())
+
+
+class TestProfile(StrategySuite):
+    """Which has few programs."""
+
+    make = staticmethod(MAKERS[PROFILE])
+    test_no_program_is_proposed_twice = None
+    test_a_tiny_space_is_exhausted = None
 
 
 @pytest.mark.parametrize("name", MAKERS)
-def test_candidates_are_valid_programs(name: str, target: Target) -> None:
-    space = small(target, name)
-    for c in strategy(name, space).ask(np.random.default_rng(1), 16):
-        row = np.array(c.row)
-        assert space.gene(c.sketch, row) == c.gene
-        lowered_of(space.dag, c.gene, "program")
-        known = {"sample", "crossover", PROFILE, CARRIED, RANKED, ROW, *target.backend.mutations}
-        assert c.origin in known
-        assert c.predicted is None or np.isfinite(c.predicted)
-
-
-@pytest.mark.parametrize("name", MAKERS)
-def test_recorded_programs_are_not_proposed_again(name: str, target: Target) -> None:
-    """After a restart: the records are told, in whatever rounds they were measured."""
-    space = with_templates(target, ()) if name == "templates" else tiny(target)
-    first = strategy("random", space).ask(np.random.default_rng(2), 8)
-    s = strategy(name, space)
-    told(s, first)
-    batch = s.ask(np.random.default_rng(3), 16)
-    assert batch and not {c.gene for c in batch} & {c.gene for c in first}
-
-
-@pytest.mark.parametrize("name", MAKERS)
-def test_proposals_repeat_by_seed_and_history(name: str, target: Target) -> None:
-    def run(seed: int) -> list[str]:
-        s = strategy(name, small(target, name))
-        traces = []
-        for round_ in range(3):
-            batch = s.ask(np.random.default_rng([seed, round_]), 6)
-            told(s, batch)
-            traces += [c.gene for c in batch]
-        return traces
-
-    assert run(4) == run(4)
-
-
-@pytest.mark.parametrize("name", ["random", "exhaustive", "evolution", "reuse"])
-def test_a_tiny_space_is_exhausted(name: str, target: Target) -> None:
-    space = tiny(target)
-    every = space.enumerate(1000)
-    s, rng = strategy(name, space), np.random.default_rng(5)
-    seen: set[str] = set()
-    for _ in range(200):
-        batch = s.ask(rng, 4)
-        if not batch:
-            break
-        told(s, batch)
-        seen |= {c.gene for c in batch}
-    assert not s.ask(rng, 4)
-    programs = {space.gene(int(every.sketch[i]), every.rows[i]) for i in range(len(every))}
-    assert seen == programs if name == "exhaustive" else seen <= programs
-    assert len(seen) >= 0.8 * len(programs)
+def test_origins_are_known(name: str, target: Target) -> None:
+    batch = strategy(name, small(target, name)).ask(np.random.default_rng(1), 16)
+    known = {"sample", "crossover", PROFILE, CARRIED, RANKED, ROW, *target.backend.mutations}
+    assert {c.origin for c in batch} <= known
 
 
 def test_exhaustive_search_lists_everything_once(target: Target) -> None:
     space = tiny(target)
     s, rng = strategy("exhaustive", space), np.random.default_rng(6)
     order = [c.gene for c in iter_all(s, rng)]
-    assert len(order) == len(set(order)) == len(space.enumerate(1000))
+    every = space.enumerate(1000)
+    rows = zip(every.sketch, every.rows, strict=True)
+    assert {*order} == {space.gene(int(k), row) for k, row in rows}
+    assert len(order) == len(set(order)) == len(every)
     again = [c.gene for c in iter_all(strategy("exhaustive", space), np.random.default_rng(7))]
     assert again == order
 
