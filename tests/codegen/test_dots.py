@@ -4,6 +4,8 @@ instructions of this machine and by those of others.
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,8 @@ from kernel_runs import close, run
 
 from devices import tools
 from tilewright.codegen import compile_program
+from tilewright.codegen.passes import prepared
+from tilewright.cost.extractor import FeatureExtractor
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.intrinsics import maximum, minimum
 from tilewright.expr.nodes import Tensor
@@ -26,6 +30,7 @@ from tilewright.runtime.host import check_target
 from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
 from tilewright.schedule.steps import Annotate, LayoutRewrite, Reorder, Split
+from tilewright.space.default import default_gene
 from tilewright.space.space import Space
 from tilewright.target import CpuTarget, Target
 
@@ -262,3 +267,54 @@ def test_loops_are_dots_where_a_target_has_them() -> None:
     assert Kind.DOT not in kinds(ISAS["avx2"], matmul(16, 32, 3))
     assert Kind.DOT in kinds(ISAS["avx2"], product(1, 16, 32, 64, "uint8", "int8"))
     assert Kind.DOT not in kinds(ISAS["avx2"], product(1, 2, 32, 64, "uint8", "int8"))
+
+
+def narrow(sums: Tensor) -> Tensor:
+    """Bytes made of sums."""
+    return compute(
+        tuple(int(d) for d in sums.shape),
+        lambda *i: cast("uint8", minimum(maximum(sums[i] // 64, 0), 255)),
+        name="Q",
+    )
+
+
+def pointwise(size: int, depth: int, columns: int) -> Tensor:
+    """A 1 x 1 convolution of an image of bytes, channels last."""
+    x = placeholder((size, size, depth), name="X", dtype="uint8")
+    w = placeholder((depth, columns), name="W", dtype="int8", constant=True)
+    d = reduce_axis(depth, "d")
+    return compute(
+        (size, size, columns),
+        lambda h, v, c: sum_over(cast("int32", x[h, v, d]) * cast("int32", w[d, c]), d),
+        name="C",
+    )
+
+
+@pytest.mark.parametrize(
+    "sums", [pointwise(56, 64, 256), pointwise(28, 128, 512)], ids=["large", "small"]
+)
+def test_what_runs_untuned_multiplies_images_in_whole_tiles(sums: Tensor) -> None:
+    """Rows of a tile lie along one dimension of an image: those of two are no tile's, and no sum
+    of so many vectors stays in registers. Loops of a consumer around do not hide a tile's depth.
+    """
+    space = Space(ComputeDAG((narrow(sums),)), AMX)
+    found = space.row_of(default_gene(space))
+    program = space.concrete(int(found.sketch[0]), found.rows[0])
+    loops = [n for n in walk(prepared(program, AMX).program.body) if isinstance(n, For)]
+    tiles = [loop for loop in loops if loop.kind is Kind.TILE]
+    inside = [n for tile in tiles for n in walk(tile) if isinstance(n, For) and n.kind is Kind.DOT]
+    assert {loop.extent for loop in tiles} == {16}
+    assert len(inside) == sum(loop.kind is Kind.DOT for loop in loops)
+
+
+def test_rows_left_over_that_fill_no_tiles_are_priced() -> None:
+    """Of 128 rows 45 at a time leave 38, which are no tiles."""
+    space = Space(ComputeDAG((matmul(128, 64, 64),)), AMX)
+    gene = default_gene(space)
+
+    def priced(rows: int) -> float:
+        values = json.loads(gene.decisions) | {"C.i": [1, 1, rows], "C.j": [1, 1, 16], "C.k": [16]}
+        found = space.row_of(replace(gene, decisions=json.dumps(values)))
+        return float(FeatureExtractor(space).latency(found)[0])
+
+    assert priced(45) > priced(32)

@@ -126,7 +126,10 @@ def compute_time(a: Analysis, target: CpuTarget, kept: Bools) -> Floats:
         # what is stored and loaded again for every step waits for itself
         stays = np.maximum(busy, FMA_LATENCY) + (moves + drain) / steps
         if dots:
-            stays = np.minimum(stays, _on_tiles(a, target) + (moves + drain) / steps)
+            multiplied, rest = _on_tiles(a, target)
+            multiplied += (moves + drain) / steps
+            mixed = multiplied + rest * np.maximum(stays - multiplied, 0.0)
+            stays = np.where(np.isfinite(multiplied), np.minimum(stays, mixed), stays)
         busy = np.where(steps > 1, stays, busy + moves)
     else:
         busy = np.maximum(busy, moves)
@@ -180,26 +183,37 @@ def _lane_stride(a: Analysis, b: int, i: int) -> Number:
     return stride
 
 
-def _on_tiles(a: Analysis, target: CpuTarget) -> Floats:
+def _on_tiles(a: Analysis, target: CpuTarget) -> tuple[Floats, Floats]:
     """Cycles of a register tile for each step of a dot where tile registers multiply (AMX),
-    infinity where they do not: an instruction takes as long as its tiles have rows.
+    infinity where they do not: an instruction takes as long as its tiles have rows. With it the
+    share of register tiles at the end of an axis that have other rows, and are no such tiles.
     """
     registers = tiles_of(target, a.accesses[1].tensor.dtype.name)
     unrolled = [i for i in a.of_kind(Kind.UNROLLED) if not a.loops[i].reduce]
     vectors, depth = a.of_kind(Kind.VECTOR), [i for i, x in enumerate(a.loops) if x.reduce]
     depth = [i for i in depth if a.loops[i].kind is not Kind.DOT]
-    if registers is None or not unrolled or len(vectors) != 1 or not depth:
-        return np.full(a.n, np.inf)
+    if registers is None or not unrolled or not vectors or not depth:
+        return np.full(a.n, np.inf), np.zeros(a.n)
+    columns = a.extents[vectors].prod(0)  # those of a consumer around do not run
     height = registers.part(a.extents[unrolled[-1]])
     steps = registers.part(a.extents[depth[-1]])
     down = a.extents[unrolled].prod(0) / height
-    width = np.minimum(a.extents[vectors[0]], registers.columns)
-    across = a.extents[vectors[0]] / width
+    width = np.minimum(columns, registers.columns)
+    across = columns / width
     fits = registers.multiply(height, steps, down, across) & (across % 1 == 0)
     each = registers.cycles * np.maximum(height, steps)
     multiplied = np.maximum(down * across * each, TILE_LATENCY)
     loaded = (down * height + across * steps) / TILE_ROWS_PER_CYCLE
-    return np.where(fits, np.maximum(multiplied, loaded) / steps, np.inf)
+    cycles = np.where(fits, np.maximum(multiplied, loaded) / steps, np.inf)
+    rest = np.zeros(a.n)
+    for d, extent in zip(a.accesses[0].dimensions, a.shape(0), strict=True):
+        moves = a.moves(d)
+        if unrolled[-1] in moves:
+            rows = a.extents[[i for i in unrolled if i in moves]].prod(0)
+            covered = 1.0 + sum(moves[i] * (a.extents[i] - 1.0) for i in moves)
+            last = rows - (covered - extent)
+            rest += np.where(registers.part(last) < height, rows / covered, 0.0)
+    return cycles, rest
 
 
 def _is_turned(a: Analysis, b: int) -> Bools:

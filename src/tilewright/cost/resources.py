@@ -124,38 +124,59 @@ def _cpu(nest: _Nest, target: CpuTarget) -> Amounts:
         running = [loop for loop in loops if loop not in marked and _reduces(store, loop)]
         if store.reduce is None or not running or not _is_tiled(store, loops):
             continue
-        rows: Extent = 1
         vectors: Extent = 1
+        rows = []
         for loop in marked:
             if _reduces(store, loop):
                 continue
             if loop.kind is Kind.VECTOR:
                 vectors = ceildiv(loop.extent, target.lanes(store.tensor.dtype))
             else:
-                rows = mul(rows, loop.extent)
-        taken = add(add(mul(rows, vectors), vectors), 1)
+                rows.append(loop)
+        taken = add(add(mul(_together(rows), vectors), vectors), 1)
         found[store.tensor.name, "registers"] = _or_tiles(taken, rows, loops, store, target)
     return found
 
 
 def _or_tiles(
-    taken: Extent, rows: Extent, loops: list[For], store: Store, target: CpuTarget
+    taken: Extent, rows: list[For], loops: list[For], store: Store, target: CpuTarget
 ) -> Extent:
-    """`taken` vectors, or where sums of dots are whole tile registers (AMX) as large a share of
-    these.
+    """`taken` vectors, or where sums of dots stay in tile registers (AMX) as large a share of
+    these; `rows` are the unrolled loops over a sum, of which the last runs along a tile's rows.
     """
     factor = next((r.tensor.dtype.name for r in reads(store.value)), "")
     registers = tiles_of(target, factor)
     depth = [loop for loop in loops if _reduces(store, loop)]
-    columns = [loop.extent for loop in loops if loop.kind is Kind.VECTOR]
-    if registers is None or len(columns) != 1 or len(depth) < 2 or depth[-1].kind is not Kind.DOT:
+    columns = [as_expr(loop.extent) for loop in loops if loop.kind is Kind.VECTOR]
+    if registers is None or len(columns) != 1 or len(depth) < 2 or not rows:
         return taken
-    whole = as_expr(depth[-2].extent) % registers.rows <= 0
-    whole = whole & (as_expr(rows) % registers.rows <= 0)
-    whole = whole & (as_expr(columns[0]) % registers.columns <= 0)
-    down, across = as_expr(rows) // registers.rows, as_expr(columns[0]) // registers.columns
+    if depth[-1].kind is not Kind.DOT:
+        return taken
+    height = _largest_divisor(as_expr(rows[-1].extent), registers.rows)
+    steps = _largest_divisor(as_expr(depth[-2].extent), registers.rows)
+    width = binary("min", columns[0], as_expr(registers.columns))
+    down = as_expr(_together(rows)) // height
+    across = columns[0] // width
     tiles = down * across + binary("min", down, across) + 1
+    whole = (tiles <= registers.count) & (columns[0] > 1) & (columns[0] % width <= 0)
+    whole = whole & (height >= registers.least) & (steps >= registers.least)
     return select(whole, tiles * (target.vector_registers // registers.count), as_expr(taken))
+
+
+def _together(loops: list[For]) -> Extent:
+    """Iterations of nested loops."""
+    total: Extent = 1
+    for loop in loops:
+        total = mul(total, loop.extent)
+    return total
+
+
+def _largest_divisor(extent: Expr, most: int) -> Expr:
+    """Of an extent, at most `most`."""
+    found = as_expr(1)
+    for d in range(2, most + 1):
+        found = select(extent % d <= 0, as_expr(d), found)
+    return found
 
 
 def _is_tiled(store: Store, loops: list[For]) -> bool:

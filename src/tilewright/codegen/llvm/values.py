@@ -23,6 +23,7 @@ from tilewright.codegen.llvm.arithmetic import (
     compare,
     convert,
     fma,
+    intrinsic,
     invert,
     rounded_quotient,
     scaled_reciprocal,
@@ -35,7 +36,9 @@ from tilewright.codegen.llvm.machine import features as machine_features
 from tilewright.codegen.llvm.mathematics import MathLibrary
 from tilewright.codegen.llvm.memory import Memory
 from tilewright.codegen.llvm.module import Module
+from tilewright.codegen.llvm.quotients import reciprocal_of
 from tilewright.codegen.llvm.registers import Registers
+from tilewright.codegen.llvm.rounded import INT32, Rounded
 from tilewright.codegen.llvm.types import SsaValue, constant, iota
 from tilewright.expr.access import is_step
 from tilewright.expr.dtypes import BOOL, FLOAT32, INT64
@@ -257,11 +260,25 @@ class Evaluator:
                 with self.exactly(is_step(e)):
                     return self._call(fn, args)
             case Cast(to, x):
+                rounded = self._rounded(e)
+                if rounded is not None:
+                    return convert(self.b, rounded, to.compute)
                 with self.exactly(is_step(e)):
                     return convert(self.b, self.value(x), to.compute)
             case Select():
                 return self._select(e)
         raise BuildError(f"{type(e).__name__} cannot stand inside a statement")
+
+    def _rounded(self, e: Cast) -> SsaValue | None:
+        """The integer that a float is rounded to, or that is widened after, in 32 bits."""
+        whole = None
+        if self.features.x86 and self.features.rounding:
+            whole = Rounded.of(e) or Rounded.of(e.x)
+        if whole is None or (whole.to != e.dtype and not (whole.is_in_range and e.dtype == INT32)):
+            return None
+        with self.exactly(True):
+            x = self.value(whole.value)
+        return whole.integer(self.b, self.m, x) if x.lanes > 1 else None
 
     def _index_form(self, e: Expr) -> Affine | None:
         """The linear form of index arithmetic; None for data (reads, casts, calls)."""
@@ -309,6 +326,9 @@ class Evaluator:
         x, y = self.value(e.a), self.value(e.b)
         common = x.lanes > 1 and y.lanes == 1 and y.dtype == FLOAT32
         if e.op == "div" and common and (self.features.fma or not self.exact):
+            parts = reciprocal_of(e.b.value) if self.exact and isinstance(e.b, Const) else None
+            if parts is not None:
+                return self._times(x, *parts)
             f, reciprocal = scaled_reciprocal(self.b, self.m, y)
             scaled = self.pair("mul", x, f)
             near = self.pair("mul", scaled, reciprocal)
@@ -318,6 +338,13 @@ class Evaluator:
             rest = self.matched(divisor, reciprocal, scaled, near)
             return rounded_quotient(self.b, self.m, *rest)
         return self.pair(e.op, x, y)
+
+    def _times(self, x: SsaValue, high: float, low: float) -> SsaValue:
+        """x times a number that is the sum of two."""
+        whole, rest = (constant(part, x.dtype, x.lanes) for part in (high, low))
+        if not low:
+            return apply(self.b, "fmul", x, whole)
+        return intrinsic(self.b, self.m, "fma", x, whole, apply(self.b, "fmul", x, rest))
 
     def condition(self, e: Expr) -> SsaValue:
         """A bool, decided here where the bounds of its indices allow it."""
