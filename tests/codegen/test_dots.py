@@ -307,10 +307,13 @@ def test_what_runs_untuned_multiplies_images_in_whole_tiles(sums: Tensor) -> Non
     assert len(inside) == sum(loop.kind is Kind.DOT for loop in loops)
 
 
-def test_rows_left_over_that_fill_no_tiles_are_priced() -> None:
-    """Of 128 rows 45 at a time leave 38, which are no tiles."""
-    space = Space(ComputeDAG((matmul(128, 64, 64),)), AMX)
+@pytest.mark.parametrize("fused", [False, True])
+def test_rows_left_over_that_fill_no_tiles_are_priced(fused: bool) -> None:
+    """Of 128 rows 45 at a time leave 38, which are no tiles, whatever is kept of the sums."""
+    sums = matmul(128, 64, 64)
+    space = Space(ComputeDAG((narrow(sums) if fused else sums,)), AMX)
     gene = default_gene(space)
+    assert ("fusion" in space.sketches[int(space.row_of(gene).sketch[0])].name) == fused
 
     def priced(rows: int) -> float:
         values = json.loads(gene.decisions) | {"C.i": [1, 1, rows], "C.j": [1, 1, 16], "C.k": [16]}

@@ -206,14 +206,32 @@ def _on_tiles(a: Analysis, target: CpuTarget) -> tuple[Floats, Floats]:
     loaded = (down * height + across * steps) / TILE_ROWS_PER_CYCLE
     cycles = np.where(fits, np.maximum(multiplied, loaded) / steps, np.inf)
     rest = np.zeros(a.n)
-    for d, extent in zip(a.accesses[0].dimensions, a.shape(0), strict=True):
-        moves = a.moves(d)
-        if unrolled[-1] in moves:
-            rows = a.extents[[i for i in unrolled if i in moves]].prod(0)
-            covered = 1.0 + sum(moves[i] * (a.extents[i] - 1.0) for i in moves)
-            last = rows - (covered - extent)
-            rest += np.where(registers.part(last) < height, rows / covered, 0.0)
+    for rows, covered, whole in _along(a, unrolled):
+        last = rows - (covered - whole)
+        is_known = (last >= 1) & (last < rows)
+        rest += np.where(is_known & (registers.part(last) < height), rows / covered, 0.0)
     return cycles, rest
+
+
+def _along(a: Analysis, unrolled: list[int]) -> Iterator[tuple[Floats, Floats, Floats]]:
+    """Of each axis of a sum that the last unrolled loop moves along: how far a register tile goes,
+    all of them do, and the axis does. What is kept of a sum may be a part of the axis, and so may a
+    copy of a factor: the longest counts.
+    """
+    axis = unrolled[-1]
+    whole = np.zeros(a.n)
+    for b, access in enumerate(a.accesses):
+        for d, extent in zip(access.dimensions, a.shape(b), strict=True):
+            moves = a.moves(d)
+            if axis in moves:
+                summed = sum(moves[i] * (a.extents[i] - 1.0) for i in moves if a.loops[i].reduce)
+                steps = (extent - 1.0 - summed) // np.maximum(moves[axis], 1.0)
+                whole = np.maximum(whole, steps + 1.0)
+    for d in a.accesses[0].dimensions:
+        moves = a.moves(d)
+        if axis in moves:
+            rows = a.extents[[i for i in unrolled if i in moves]].prod(0)
+            yield rows, 1.0 + sum(moves[i] * (a.extents[i] - 1.0) for i in moves), whole
 
 
 def _is_turned(a: Analysis, b: int) -> Bools:
