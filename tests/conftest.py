@@ -5,7 +5,7 @@ pytest --rows 1000              candidates an operator, where features are check
 pytest --native-rows 50         compiled candidates an operator
 pytest --manifest-rows 64       candidates a workload whose nests the manifest compares
 pytest --programs 20000         random programs of the property tests
-pytest --thorough               every case, and twice as many random programs, as CI does
+pytest --thorough               every case, as CI does
 
 Coverage slows this package down by a factor of 2.5 to 3. Tests that put hundreds of programs
 through code which other tests cover are marked `no_cover` (of pytest-cov): they check as much as
@@ -33,13 +33,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--manifest-rows", type=int, default=2, help="candidates a workload (manifest)"
     )
-    parser.addoption("--programs", type=int, help="random programs (properties)")
+    parser.addoption("--programs", type=int, default=2560, help="random programs (properties)")
     parser.addoption("--thorough", action="store_true", help="cases that take long, too")
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    if config.option.programs is None:
-        config.option.programs = 2560 if config.option.thorough else 1280
 
 
 LONG = ("test_light_models", "test_end_to_end", "test_hostile_models", "test_torch_backend",
