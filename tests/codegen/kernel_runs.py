@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import ctypes
-import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from assembly import assembly
+from kernel_calls import called
 from tilewright.build.compile import compile_lowered
-from tilewright.contract.artifact import ALIGNMENT, numpy_dtype
+from tilewright.contract.artifact import Artifact
+from tilewright.expr.sizes import shape_at
 from tilewright.nest.nodes import Program
 from tilewright.nest.reference.interpret import interpret
 from tilewright.nest.verify import verify
-from tilewright.runtime.buffers import GuardedBuffer
-from tilewright.runtime.cpu import LoadedKernel, pointer_array
+from tilewright.runtime.cpu import NO_SIZES, LoadedKernel
 from tilewright.schedule.lower import Lowered
 from tilewright.target import Target
 
@@ -26,12 +25,14 @@ Arrays = Mapping[str, Array]
 JUMPS = ("j", "b.", "cbnz", "tbnz")
 
 
-def random_arrays(program: Program, seed: int = 0) -> dict[str, Array]:
+def random_arrays(
+    program: Program, seed: int = 0, sizes: Mapping[str, int] = NO_SIZES
+) -> dict[str, Array]:
     """Inputs and constants: signed floats, small integers."""
     rng = np.random.default_rng(seed)
     out = {}
     for t in (*program.inputs, *program.constants):
-        shape = tuple(int(d) for d in t.shape)
+        shape = shape_at(t, sizes)
         if t.dtype.is_float:
             values = rng.standard_normal(shape)
         else:
@@ -46,25 +47,26 @@ def run(program: Program, arrays: Arrays, target: Target = HOST) -> dict[str, Ar
     """
     verify(program)
     artifact, _ = compile_lowered(Lowered(program, {}), target, prefetch=1)
-    buffers = []
-    for tensor in (*program.inputs, *program.constants):
-        array = arrays[tensor.name]
-        alignment = array.itemsize if tensor in program.inputs else ALIGNMENT
-        buffers.append(GuardedBuffer(array.nbytes, alignment=alignment))
-        buffers[-1].view(array.shape, array.dtype)[...] = array
-    outputs = {}
-    for spec in artifact.outputs:
-        dtype = numpy_dtype(spec.dtype)
-        buffers.append(GuardedBuffer(math.prod(spec.shape) * dtype.itemsize, written=True))
-        buffers[-1].fill()
-        outputs[spec.name] = (buffers[-1], buffers[-1].view(spec.shape, dtype))
-    scratch = GuardedBuffer(max(64, artifact.scratch_bytes), written=True)
-    scratch.fill()
-    pointers = pointer_array([b.address for b in buffers])
     with LoadedKernel(artifact) as kernel:
-        kernel(ctypes.addressof(pointers), scratch.address)
-    assert all(b.slack_intact() for b in (*buffers, scratch))
-    return {name: view.copy() for name, (_, view) in outputs.items()}
+        return called(kernel, program, arrays)
+
+
+def check_sizes(
+    program: Program,
+    values: Iterable[Mapping[str, int]],
+    target: Target = HOST,
+    tolerance: float = 1e-4,
+) -> None:
+    """The same of one kernel at several sizes."""
+    verify(program)
+    artifact, _ = compile_lowered(Lowered(program, {}), target)
+    with LoadedKernel(Artifact.from_bytes(artifact.to_bytes())) as kernel:
+        for sizes in values:
+            arrays = random_arrays(program, 0, sizes)
+            wanted = interpret(program, arrays, arrays, sizes=sizes)
+            got = called(kernel, program, arrays, sizes)
+            for name, expected in wanted.items():
+                close(got[name], expected, tolerance)
 
 
 def check(program: Program, target: Target = HOST, tolerance: float = 1e-4, seed: int = 0) -> None:

@@ -398,3 +398,19 @@ def test_unrolled_scalar_guards_that_are_not_aligned() -> None:
     body = nest([("a", 4, S), ("b", 4, U)], under([at < 23], Store(y, (at,), x[at])))
     zero = nest([("z", 23, V)], Store(y, (Var("z"),), ZERO))
     check(Program("gaps", (x,), (), (), (y,), seq(zero, body)))
+
+
+@pytest.mark.parametrize("target", ["cpu cores=1", "cpu:haswell cores=1"])
+@pytest.mark.parametrize("kind", [S, U])
+def test_what_a_condition_reads_is_there_only_where_those_around_hold(
+    target: str, kind: Kind
+) -> None:
+    """The last lanes of a sum of some elements are beyond the array, and not read."""
+    n, k = 17, Var("k") * 8 + Var("j")
+    x, y = placeholder((n,), name="x"), Tensor("y", (1,), FLOAT32)
+    for term in (x[k] * x[k], x[k]):
+        positive = Select(binary("gt", x[k] - 1.0, ZERO), term, ZERO)
+        store = Store(y, (as_expr(0),), Select(k < n, positive, ZERO), "sum")
+        body = nest([("k", 3, kind), ("j", 8, V)], store)
+        zero = Store(y, (as_expr(0),), ZERO)
+        check(Program("positive", (x,), (), (), (y,), seq(zero, body)), Target.parse(target))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -9,9 +10,11 @@ import numpy as np
 import pytest
 from nest_programs import ZERO, copy, gemm, loops, stencil, variables
 
+from tilewright.contract.sizes import Size
 from tilewright.expr.dtypes import BOOL, FLOAT32, INT64
 from tilewright.expr.nodes import (
     Binary,
+    Expr,
     Read,
     Tensor,
     Var,
@@ -177,3 +180,64 @@ def test_message_names_the_loops() -> None:
     nest = loops(Store(Y, (IV + JV,), X[IV]), (JV, 2), (IV, 4))
     with pytest.raises(VerifyError, match=r"program test: y\[i \+ j\] = x\[i\] inside loops j > i"):
         verify(program(nest))
+
+
+SIZE = Size("S", 1, 40)
+S = Var("S")
+ROWS, HALF = placeholder((S,), name="x"), Tensor("y", ((S + 1) // 2,), FLOAT32)
+
+
+def sized(body: Node, *outputs: Tensor, sizes: tuple[Size, ...] = (SIZE,)) -> Program:
+    return Program("test", (ROWS,), (), (), outputs, body, sizes)
+
+
+def tiles(y: Tensor, guard: Expr | None, at: Expr, read: Expr) -> Node:
+    """y[at] = x[read] over tiles of 4 of a size."""
+    store = Store(y, (at,), ROWS[read])
+    return For(IV, (S + 3) // 4, For(JV, 4, store if guard is None else If(guard, store)))
+
+
+AT = IV * 4 + JV
+WHOLE = Tensor("y", (S,), FLOAT32)
+SOUND = {
+    "tiles": (tiles(WHOLE, AT < S, AT, AT), WHOLE),
+    "a loop of its own": (For(IV, S, Store(WHOLE, (IV,), ROWS[IV])), WHOLE),
+    "backwards": (For(IV, S, Store(WHOLE, (IV,), ROWS[S - 1 - IV])), WHOLE),
+    "every second": (For(IV, (S + 1) // 2, Store(HALF, (IV,), ROWS[IV * 2])), HALF),
+    "a neighbour": (
+        For(IV, S, Store(WHOLE, (IV,), select(IV + 1 < S, ROWS[IV + 1], ZERO))),
+        WHOLE,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_sound_programs_with_sizes_pass(name: str) -> None:
+    body, y = SOUND[name]
+    verify(sized(body, y))
+
+
+UNSOUND = {
+    "no guard": (tiles(WHOLE, None, AT, AT), "may be outside 0..S - 1"),
+    "beyond what is live": (tiles(WHOLE, AT < 40, AT, AT), "may be outside 0..S - 1"),
+    "one further": (For(IV, S, Store(WHOLE, (IV,), ROWS[IV + 1])), "may be outside 0..S - 1"),
+    "before the first": (For(IV, S, Store(WHOLE, (IV,), ROWS[IV - 1])), "may be outside 0..S - 1"),
+    "an unknown size": (For(IV, Var("T"), Store(WHOLE, (IV,), ROWS[IV])), "has int extents, not T"),
+    "a loop called as a size": (For(S, 4, Store(WHOLE, (S,), ROWS[S])), "a size has the same name"),
+    "a dot of a size": (
+        For(IV, S, Store(WHOLE, (IV,), ROWS[IV]), Kind.DOT),
+        "a dot loop has a constant extent",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNSOUND)
+def test_unsound_programs_with_sizes_fail(name: str) -> None:
+    body, message = UNSOUND[name]
+    with pytest.raises(VerifyError, match=re.escape(message)):
+        verify(sized(body, WHOLE))
+
+
+def test_a_size_is_there_once() -> None:
+    with pytest.raises(VerifyError, match="one is there twice"):
+        verify(sized(SOUND["tiles"][0], WHOLE, sizes=(SIZE, SIZE)))

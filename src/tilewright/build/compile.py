@@ -12,15 +12,18 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
+from functools import partial
 
 from tilewright.build.native import build_native
-from tilewright.codegen import compile_program
+from tilewright.codegen import check_sizes, compile_program
 from tilewright.contract.artifact import Artifact, BufferSpec, CodeReport, Packing
 from tilewright.contract.gene import Gene
+from tilewright.contract.sizes import Sizes
 from tilewright.contract.surroundings import ALONE, Setting
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Tensor
 from tilewright.expr.serialize import dag_from_json, dag_to_json
+from tilewright.expr.sizes import stored_shape
 from tilewright.ground.errors import BuildError
 from tilewright.ground.settings import Settings
 from tilewright.nest.print import program_text
@@ -63,6 +66,7 @@ def build_nest(
     checked: bool = True,
 ) -> Artifact:
     """The same of a gene whose producer makes a loop nest."""
+    check_sizes(name, dag.sizes, target)
     lowered = lowered_of(dag, gene, name)
     if checked:
         verify(lowered.program)
@@ -78,22 +82,26 @@ def build_nest(
 
 
 def compile_lowered(lowered: Lowered, target: Target, prefetch: int = 0) -> tuple[Artifact, str]:
-    """Compile a lowered program; returns the artifact and its code as text."""
+    """Compile a lowered program; returns the artifact and its code as text. Raises BuildError for
+    sizes on a target that has no code for them.
+    """
     program = lowered.program
+    spec = partial(_spec, sizes=program.sizes)
     kernel = compile_program(program, target, prefetch)
     code, report = device_code(kernel.object_code, target)
     artifact = Artifact(
         entry=kernel.entry,
         target=str(target),
         object_code=code,
-        inputs=tuple(_spec(t) for t in program.inputs),
-        constants=tuple(_spec(t) for t in program.constants),
-        outputs=tuple(_spec(t) for t in program.outputs),
+        inputs=tuple(map(spec, program.inputs)),
+        constants=tuple(map(spec, program.constants)),
+        outputs=tuple(map(spec, program.outputs)),
         packings=tuple(packing_of(t, lowered) for t in program.constants),
         scratch_bytes=kernel.scratch_bytes,
         launches=kernel.launches,
         report=report and report.with_launches(kernel.launches),
         rounding=lowered.rounding,
+        sizes=program.sizes,
     )
     return artifact, kernel.ir
 
@@ -107,8 +115,8 @@ def device_code(code: bytes, target: Target) -> tuple[bytes, CodeReport | None]:
     return assembled
 
 
-def _spec(tensor: Tensor) -> BufferSpec:
-    return BufferSpec(tensor.name, tuple(extent_int(e) for e in tensor.shape), tensor.dtype.name)
+def _spec(tensor: Tensor, sizes: Sizes = ()) -> BufferSpec:
+    return BufferSpec(tensor.name, stored_shape(tensor, sizes), tensor.dtype.name)
 
 
 def packing_of(constant: Tensor, lowered: Lowered) -> Packing:
@@ -172,7 +180,9 @@ def _requested(request: bytes, checked: bool) -> Artifact:
     dag = dag_from_json(fields["dag"])
     target, setting = Target.parse(fields["target"]), Setting(fields["between_bytes"])
     if fields["gene"] is None:
-        gene = default_gene(Space(dag, target, setting=setting))
+        sized = dag if dag.sizes else None
+        heaviest = dag if sized is None else dag.at({s.name: s.most for s in dag.sizes})
+        gene = default_gene(Space(heaviest, target, setting=setting, sized=sized))
     else:
         gene = Gene.of(fields["gene"])
     if gene.key == "native":

@@ -6,7 +6,7 @@
     assert Artifact.from_bytes(artifact.to_bytes()) == artifact
 
 The native entry point is `void entry(ptr buffers, ptr params, ptr scratch)`: `buffers` points at
-inputs, constants, outputs in this order; `params` at int64 values (none yet); `scratch` at
+inputs, constants, outputs in this order; `params` at the int64 values of `sizes`; `scratch` at
 `scratch_bytes` bytes aligned to 64. A network has a second one, which takes the time after each of
 its `steps`. The bytes form is `TWA1`, the length of a JSON header as 4 little-endian bytes, the
 header, the object code; nothing in it can run code when it is read.
@@ -24,6 +24,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from tilewright.contract.sizes import Size, Sizes
 from tilewright.ground.errors import InputError, RunError
 
 MAGIC = b"TWA1"
@@ -276,6 +277,9 @@ class Artifact:
 
     `rounding` is by how much a kernel's rounding errors exceed those of its task's own sums, in
     whatever order they are added.
+
+    With `sizes`, shapes are those of memory: extents at their most, rows a fixed pitch apart, of
+    which a call reads and writes what the sizes make.
     """
 
     entry: str
@@ -291,6 +295,7 @@ class Artifact:
     report: CodeReport | None = None
     rounding: float = 1.0
     refusals: tuple[str, ...] = ()
+    sizes: Sizes = ()
 
     @property
     def status_offset(self) -> int:
@@ -319,6 +324,7 @@ class Artifact:
             "report": None if self.report is None else astuple(self.report),
             "rounding": self.rounding,
             **({"refusals": self.refusals} if self.refusals else {}),
+            **({"sizes": [astuple(s) for s in self.sizes]} if self.sizes else {}),
         }
 
     @staticmethod
@@ -341,6 +347,7 @@ class Artifact:
                 report=CodeReport.of_header(header["report"]) if header.get("report") else None,
                 rounding=header.get("rounding", 1.0),
                 refusals=tuple(header.get("refusals", ())),
+                sizes=tuple(Size(*fields) for fields in header.get("sizes", ())),
             )
         except (ValueError, KeyError, TypeError) as error:
             raise RunError(f"a compiled artifact is damaged: {error!r}") from error

@@ -15,9 +15,23 @@ from math import prod
 
 import numpy as np
 
+from tilewright.contract.sizes import Sizes, checked_sizes
 from tilewright.expr.dtypes import BOOL, INT64, DType
 from tilewright.expr.evaluate import Array
-from tilewright.expr.nodes import ARITHMETIC, Binary, Call, Expr, Read, Reduce, Select, Tensor, cast
+from tilewright.expr.folding import fold
+from tilewright.expr.nodes import (
+    ARITHMETIC,
+    Axis,
+    Binary,
+    Call,
+    Expr,
+    Read,
+    Reduce,
+    Select,
+    Tensor,
+    as_expr,
+    cast,
+)
 from tilewright.expr.reference import (
     PointEvaluator,
     compute_of,
@@ -26,8 +40,17 @@ from tilewright.expr.reference import (
     static_shape,
 )
 from tilewright.expr.rewrites.zero_terms import nonzero_terms
+from tilewright.expr.sizes import extent_at, shape_at
 from tilewright.expr.tensors import Compute, Placeholder, Table
-from tilewright.expr.traversal import PerNode, children, reads, substitute, with_reads
+from tilewright.expr.traversal import (
+    PerNode,
+    children,
+    free_vars,
+    reads,
+    rewriting,
+    substitute,
+    with_reads,
+)
 from tilewright.ground.errors import ExprError, InputError
 
 
@@ -36,10 +59,13 @@ class ComputeDAG:
 
     `outputs` in the order given; `inputs` and `constants` (placeholders), `tables` and `stages`
     (computed tensors) in the order a depth-first walk from the outputs meets them. Raises
-    ExprError for an output that is not computed, listed twice, or reads undefined storage.
+    ExprError for an output that is not computed, listed twice, or reads undefined storage, for an
+    extent over other variables than `sizes`, and an axis called as one. Most of what is asked of a
+    DAG needs numbers: that of the DAG `at` some values.
     """
 
-    def __init__(self, outputs: Sequence[Tensor]) -> None:
+    def __init__(self, outputs: Sequence[Tensor], sizes: Sizes = ()) -> None:
+        self.sizes = sizes
         self._written = list(_topological(outputs))  # kept, because `_made` knows them by id
         ordered, self._made = _normalise(outputs, self._written)
         self.outputs = tuple(self._made[id(t)] for t in outputs)
@@ -54,6 +80,38 @@ class ComputeDAG:
         for stage in self.stages:
             for t in self._producers[stage.name]:
                 self._consumers[t.name].append(stage)
+
+        self._check_sizes(ordered)
+
+    def _check_sizes(self, tensors: Sequence[Tensor]) -> None:
+        known = {s.name for s in self.sizes}
+        for t in tensors:
+            axes = axes_of(t)
+            extents = (*t.shape, *(a.extent for a in axes))
+            used = {n for e in extents if not isinstance(e, int) for n in free_vars(e)}
+            if used - known:
+                raise ExprError(f"{t.name} has extents over {sorted(used - known)}: no sizes here")
+            if known & {a.name for a in axes}:
+                raise ExprError(f"{t.name} has an axis called as a size")
+
+    def at(self, values: Mapping[str, int]) -> ComputeDAG:
+        """The DAG of these values of the sizes. Raises InputError for wrong ones."""
+        values = checked_sizes(self.sizes, values)
+        numbers: dict[str, Expr] = {name: as_expr(v) for name, v in values.items()}
+        made: dict[int, Tensor] = {}
+
+        def axis(a: Axis) -> Axis:
+            return replace(a, extent=extent_at(a.extent, values))
+
+        for t in (*self.inputs, *self.constants, *self.tables, *self.stages):
+            source = t.source
+            if isinstance(source, Compute):
+                body = folding(substitute(_with_tensors(source.body, made), numbers))
+                if isinstance(body, Reduce):
+                    body = replace(body, axes=tuple(map(axis, body.axes)))
+                source = replace(source, axes=tuple(map(axis, source.axes)), body=body)
+            made[id(t)] = replace(t, shape=shape_at(t, values), source=source)
+        return ComputeDAG([made[id(t)] for t in self.outputs])
 
     def __repr__(self) -> str:
         return f"ComputeDAG({', '.join(t.name for t in self.stages)})"
@@ -136,6 +194,23 @@ class ComputeDAG:
                 )
             arrays[t.name] = array
         return arrays
+
+
+def folding(e: Expr) -> Expr:
+    """An expression with operations on literals done."""
+    return rewriting(_folded)(e)
+
+
+def _folded(e: Expr, rewrite: Callable[[Expr], Expr]) -> Expr | None:
+    if not isinstance(e, Binary) or e.a.dtype != INT64:
+        return None
+    return fold(Binary(e.op, rewrite(e.a), rewrite(e.b)))
+
+
+def axes_of(tensor: Tensor) -> tuple[Axis, ...]:
+    """The axes of a stage, none of another tensor."""
+    source = tensor.source
+    return (*source.axes, *source.reduce_axes) if isinstance(source, Compute) else ()
 
 
 def divided(dag: ComputeDAG, at: Tensor) -> tuple[ComputeDAG, ComputeDAG] | None:

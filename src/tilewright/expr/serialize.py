@@ -26,6 +26,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from tilewright.contract.sizes import Size
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.dtypes import INT64, DType, dtype
 from tilewright.expr.nodes import (
@@ -69,7 +70,8 @@ def dag_from_json(text: str) -> ComputeDAG:
         tensors: list[Tensor] = []
         for entry in document["tensors"]:
             tensors.append(_decode_tensor(entry, tensors))
-        return ComputeDAG([tensors[n] for n in document["outputs"]])
+        sizes = tuple(Size(*fields) for fields in document.get("sizes", ()))
+        return ComputeDAG([tensors[n] for n in document["outputs"]], sizes)
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as cause:
         raise ExprError(f"not the JSON of a DAG: {cause!r}") from cause
 
@@ -77,14 +79,16 @@ def dag_from_json(text: str) -> ComputeDAG:
 def workload_hash(dag: ComputeDAG) -> str:
     """32 hexadecimal digits naming the computation.
 
-    Made from shapes, dtypes, expressions with their literals, which placeholders are constant,
-    and tables' contents; not from names, hints or the values of constants.
+    Made from shapes, ranges of sizes, dtypes, expressions with their literals, which placeholders
+    are constant, and tables' contents; not from names, hints or the values of constants.
     """
     return _digest(_Anonymous(dag).document())
 
 
 def structure_hash(dag: ComputeDAG) -> str:
-    """32 hexadecimal digits shared by DAGs that differ only in extents, literals and tables."""
+    """32 hexadecimal digits shared by DAGs that differ only in extents, literals and tables; those
+    of a DAG with sizes are those of the DAG at some values.
+    """
     return _digest(_Structure(dag).document())
 
 
@@ -115,7 +119,11 @@ class _Encoder:
             "version": VERSION,
             "tensors": [self.tensor(t) for t in self.tensors],
             "outputs": [self.numbers[t.name] for t in self.dag.outputs],
+            **({"sizes": sizes} if (sizes := self.sizes()) else {}),
         }
+
+    def sizes(self) -> Json:
+        return [[s.name, s.least, s.most] for s in self.dag.sizes]
 
     def tensor(self, t: Tensor) -> Json:
         entry: dict[str, Json] = {
@@ -139,12 +147,12 @@ class _Encoder:
         return base64.b64encode(np.ascontiguousarray(values).tobytes()).decode()
 
     def extents(self, shape: Sequence[Extent]) -> Json:
-        return list(shape)
+        return [e if isinstance(e, int) else self.expr(e) for e in shape]
 
     def axis(self, axis: Axis) -> Json:
         return [axis.name, *self.extents([axis.extent])]
 
-    def variable(self, name: str) -> str:
+    def variable(self, name: str) -> Json:
         return name
 
     def literal(self, value: int | float | bool, kind: DType) -> Json:
@@ -202,6 +210,10 @@ class _Anonymous(_Encoder):
     def __init__(self, dag: ComputeDAG) -> None:
         super().__init__(dag)
         self.axes: dict[str, str] = {}
+        self.ranges = {s.name: f"size {n}" for n, s in enumerate(dag.sizes)}
+
+    def sizes(self) -> Json:
+        return [[s.least, s.most] for s in self.dag.sizes]
 
     def tensor(self, t: Tensor) -> Json:
         if isinstance(t.source, Compute):
@@ -213,8 +225,8 @@ class _Anonymous(_Encoder):
     def axis(self, axis: Axis) -> Json:
         return [self.variable(axis.name), *self.extents([axis.extent])]
 
-    def variable(self, name: str) -> str:
-        return self.axes[name]
+    def variable(self, name: str) -> Json:
+        return self.ranges.get(name) or self.axes[name]
 
 
 class _Structure(_Anonymous):
@@ -222,6 +234,12 @@ class _Structure(_Anonymous):
 
     def extents(self, shape: Sequence[Extent]) -> Json:
         return ["?"] * len(shape)
+
+    def sizes(self) -> Json:
+        return []
+
+    def variable(self, name: str) -> Json:
+        return self.literal(0, INT64) if name in self.ranges else super().variable(name)
 
     def table(self, values: np.ndarray[Any, Any]) -> Json:
         return "?"
@@ -236,17 +254,19 @@ def _numbered(dag: ComputeDAG) -> list[Tensor]:
 
 
 def _decode_tensor(entry: Mapping[str, Json], tensors: Sequence[Tensor]) -> Tensor:
-    shape, kind = tuple(entry["shape"]), dtype(entry["dtype"])
+    decoder, kind = _Decoder(tensors), dtype(entry["dtype"])
+    shape = tuple(map(decoder.extent, entry["shape"]))
     source: Placeholder | Table | Compute
     if "constant" in entry:
         source = Placeholder(bool(entry["constant"]))
     elif "table" in entry:
-        data = np.frombuffer(base64.b64decode(entry["table"]), kind.numpy).reshape(shape)
+        data = np.frombuffer(base64.b64decode(entry["table"]), kind.numpy)
+        data = data.reshape(entry["shape"])
         source = Table(data)
     else:
         axes = tuple(Axis(n, e) for n, e in zip(entry["axes"], shape, strict=True))
         hints = tuple((str(k), _hint(v)) for k, v in entry.get("hints", ()))
-        source = Compute(axes, shared(_Decoder(tensors).expr(entry["body"])), hints)
+        source = Compute(axes, shared(decoder.expr(entry["body"])), hints)
     return Tensor(str(entry["name"]), shape, kind, source)
 
 
@@ -283,7 +303,7 @@ class _Decoder:
             case ["select", cond, a, b]:
                 return Select(*self.exprs((cond, a, b)))
             case ["reduce", op, axes, body]:
-                reduced = tuple(Axis(name, extent, reduce=True) for name, extent in axes)
+                reduced = tuple(Axis(name, self.extent(e), reduce=True) for name, e in axes)
                 return Reduce(op, reduced, self.expr(body))
             case ["part", int(number)]:
                 return self.parts[number]
@@ -294,6 +314,9 @@ class _Decoder:
             case [str() as op, a, b]:
                 return Binary(op, *self.exprs((a, b)))
         raise ExprError(f"unknown expression in the JSON of a DAG: {e!r}")
+
+    def extent(self, e: Json) -> Extent:
+        return e if isinstance(e, int) else self.expr(e)
 
     def exprs(self, parts: Sequence[Json]) -> tuple[Expr, ...]:
         return tuple(map(self.expr, parts))

@@ -19,8 +19,21 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tilewright.expr.dtypes import DType, dtype
-from tilewright.expr.nodes import REDUCTIONS, Axis, Call, Expr, Reduce, Tensor, as_expr, cast
-from tilewright.expr.traversal import reads, shared, walk
+from tilewright.expr.index.extents import plain
+from tilewright.expr.nodes import (
+    REDUCTIONS,
+    Axis,
+    Call,
+    Expr,
+    Extent,
+    Operand,
+    Reduce,
+    Shape,
+    Tensor,
+    as_expr,
+    cast,
+)
+from tilewright.expr.traversal import free_vars, reads, shared, walk
 from tilewright.ground.errors import ExprError
 
 HINTS = {
@@ -93,7 +106,7 @@ def is_constant(tensor: Tensor) -> bool:
 
 
 def placeholder(
-    shape: Sequence[int],
+    shape: Sequence[Extent],
     dtype: str | DType = "float32",
     *,
     name: str = "x",
@@ -110,13 +123,13 @@ def table(values: Any, *, name: str = "table") -> Tensor:
     return Tensor(name, tuple(array.shape), _dtype(array.dtype), Table(array))
 
 
-def reduce_axis(extent: int, name: str = "k") -> Axis:
+def reduce_axis(extent: Extent, name: str = "k") -> Axis:
     """An axis to reduce over."""
-    return Axis(name, int(extent), reduce=True)
+    return Axis(name, _extent(extent), reduce=True)
 
 
 def compute(
-    shape: Sequence[int],
+    shape: Sequence[Extent],
     fn: Callable[..., Any],
     *,
     name: str = "y",
@@ -167,6 +180,8 @@ def _check_body(name: str, axes: tuple[Axis, ...], body: Expr, storage: DType) -
         raise ExprError(f"{name}: axis names are not unique: {names}")
     unknown = {x.name for x in walk(body) if hasattr(x, "name")} - set(names)
     if unknown:
+        unknown -= _sizes_of(axes, body)
+    if unknown:
         raise ExprError(f"{name}: unknown axes {sorted(unknown)}; known: {names}")
     for r in reads(body):
         if r.tensor.source is None:
@@ -175,6 +190,13 @@ def _check_body(name: str, axes: tuple[Axis, ...], body: Expr, storage: DType) -
         kept = storage.accumulator if body.op in ("sum", "prod") else storage.compute
         return Reduce(body.op, body.axes, cast(kept, body.body))
     return stored(cast(storage.compute, body), storage)
+
+
+def _sizes_of(axes: tuple[Axis, ...], body: Expr) -> frozenset[str]:
+    """The variables of all extents that a stage has to do with."""
+    own = (*axes, *(body.axes if isinstance(body, Reduce) else ()))
+    extents = [a.extent for a in own] + [e for r in reads(body) for e in r.tensor.shape]
+    return frozenset[str]().union(*(free_vars(as_expr(e)) for e in extents))
 
 
 def stored(value: Expr, storage: DType) -> Expr:
@@ -192,11 +214,16 @@ def _axis_names(fn: Callable[..., Any], rank: int) -> list[str]:
     return names
 
 
-def _shape(shape: Sequence[int], name: str) -> tuple[int, ...]:
-    dims = tuple(int(d) for d in shape)
-    if any(d < 1 for d in dims):
+def _shape(shape: Sequence[Extent], name: str) -> Shape:
+    dims = tuple(map(_extent, shape))
+    if any(isinstance(d, int) and d < 1 for d in dims):
         raise ExprError(f"{name}: every extent must be at least 1, got {dims}")
     return dims
+
+
+def _extent(extent: Extent) -> Extent:
+    """An int, or an expression over sizes."""
+    return plain(extent) if isinstance(extent, Operand) else int(extent)
 
 
 def _dtype(x: Any) -> DType:

@@ -15,7 +15,9 @@ where the allocated window starts, so that an access subtracts it only in code g
 schedule knows of a node is written on it (`operations`, `initial`, `marks`): who scores, checks or
 compiles a program reads its nest and nothing else, whoever made it.
 
-Extents are ints in a *concrete* nest, expressions over decision variables in a *symbolic* one.
+Extents are ints in a *concrete* nest, expressions over decision variables in a *symbolic* one. In a
+concrete nest, those of tensors and of serial, parallel, vector and unrolled loops may be
+expressions over the program's *sizes*, which a call gives values (`expr.sizes`).
 Two fields exist for symbolic nests: `For.when` (the kind applies only where it holds; otherwise
 the loop is serial) and `Hoist` (its body belongs further out: to it, a loop of `loops` whose
 `live` condition does not hold has extent 1). A concrete nest has neither.
@@ -52,12 +54,13 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TypeAlias
 
+from tilewright.contract.sizes import Sizes
 from tilewright.expr.nodes import Expr, Extent, Read, Tensor, Var, as_expr
 from tilewright.nest.marks import MARKS, Marks
 
 
 class Kind(Enum):
-    """How a loop runs. Vector, unrolled and dot loops have constant extents in a concrete nest.
+    """How a loop runs. Dot and tile loops have constant extents in a concrete nest.
 
     A dot is a short innermost loop that reduces; an instruction may do all its iterations at once.
     So may one on whole tiles do those of a tile loop and of all loops inside.
@@ -208,7 +211,8 @@ class Program:
 
     `inputs` are read (given at run time), `constants` are read (given at compile time, in the
     layouts of these tensors), `tables` come with their values in `source`, `outputs` are written
-    completely. Buffers are contiguous, row-major.
+    completely. Buffers are contiguous, row-major; with `sizes`, their memory is that of
+    `expr.sizes.stored_shape`.
     """
 
     name: str
@@ -217,6 +221,7 @@ class Program:
     tables: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
     body: Node
+    sizes: Sizes = ()
 
     def marked(self, name: str) -> tuple[str, ...]:
         """The outputs whose stores have the mark, which is 0 or 1."""

@@ -74,6 +74,7 @@ def program_text(program: Program) -> str:
         ("output", program.outputs),
     ]
     lines = [f"program {program.name}"]
+    lines += [f"{INDENT}size {s.name}: {s.least}..{s.most}" for s in program.sizes]
     lines += [f"{INDENT}{role} {declaration(t)}" for role, tensors in roles for t in tensors]
     for key, rule in MARKS.items():
         if rule.node == "Store":

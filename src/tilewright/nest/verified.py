@@ -44,13 +44,14 @@ class Storage:
 
 @dataclass(frozen=True, slots=True)
 class VerifiedScope:
-    """What a node sees: storage by name, loops around it, and what is known there."""
+    """What a node sees: storage by name, sizes and loops around it, and what is known there."""
 
     program: str
     symbolic: bool
     storage: Mapping[str, Storage]
     loops: tuple[str, ...]
     facts: Facts
+    sizes: frozenset[str] = frozenset()
 
     def fail(self, head: Head, problem: str) -> NoReturn:
         place = f" inside loops {' > '.join(self.loops)}" if self.loops else ""
@@ -115,10 +116,12 @@ def check_access(
 
 def _inside(storage: Storage, d: int, index: Expr, scope: VerifiedScope, head: Head) -> None:
     extent = storage.tensor.shape[d]
-    assert isinstance(extent, int)
     if scope.facts.impossible:
         return
     local = index if storage.offset is None else index - storage.offset[d]
+    if not isinstance(extent, int):
+        _below(extent, local, storage, d, scope, head)
+        return
     bounds = scope.facts.bounds(local)
     if not bounds.within(0, extent - 1):
         bounds = intersection(bounds, scope.facts.tried(local))
@@ -129,6 +132,24 @@ def _inside(storage: Storage, d: int, index: Expr, scope: VerifiedScope, head: H
             f"{storage.tensor.name}: index {expr_text(index)}{start} of dimension {d} is in "
             f"{_range(bounds)}, outside 0..{extent - 1}; guard the access with tw.select",
         )
+
+
+def _below(
+    extent: Expr, local: Expr, storage: Storage, d: int, scope: VerifiedScope, head: Head
+) -> None:
+    """Fail unless an index is in 0..extent - 1, whatever the sizes are: what is beyond is not
+    live.
+    """
+    for e in (local, extent - 1 - local):
+        bounds = scope.facts.bounds(e)
+        if bounds.lo is None or bounds.lo < 0:
+            bounds = intersection(bounds, scope.facts.tried(e))
+        if bounds.lo is None or bounds.lo < 0:
+            scope.fail(
+                head,
+                f"{storage.tensor.name}: index {expr_text(local)} of dimension {d} may be outside "
+                f"0..{expr_text(extent)} - 1 ({expr_text(e)} is in {_range(bounds)})",
+            )
 
 
 def _range(bounds: Interval) -> str:
@@ -158,7 +179,7 @@ def check_value(e: Expr, scope: VerifiedScope, head: Head, done: Checked | None 
     if not done.is_new(e, scope.facts):
         return
     match e:
-        case Var(name) if name not in scope.loops and not scope.symbolic:
+        case Var(name) if not (scope.symbolic or name in scope.loops or name in scope.sizes):
             scope.fail(head, f"{name} is not a loop around it")
         case Read(tensor, indices):
             check_access(tensor, indices, scope, head, done)

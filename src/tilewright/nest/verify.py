@@ -5,8 +5,9 @@
 
 Checked: names are declared, in scope and unique along a path; reads and stores have the rank,
 dtype and int64 indices of their tensor; inputs are not written, every output is; a concrete
-program has int extents, no `Hoist`, no `when`, and every access stays inside its buffer or window,
-by interval arithmetic under the conditions around it, or by trying all values. Worker loops, scopes
+program has int extents, or ones over its sizes, no `Hoist`, no `when`, and every access stays
+inside its buffer or window, and below what a size makes of that, by interval arithmetic under the
+conditions around it, or by trying all values. Worker loops, scopes
 and barriers keep the rules of `workers`, a barrier stands between conflicting accesses
 (`barriers`), and what lies in the same bytes lives one after the other (`lifetimes`). The message
 names the node and its loops.
@@ -20,8 +21,9 @@ from functools import partial
 from tilewright.expr.dtypes import INT64
 from tilewright.expr.index.facts import Facts
 from tilewright.expr.nodes import REDUCTIONS, Extent
+from tilewright.expr.sizes import ranges_of
 from tilewright.expr.tensors import Table
-from tilewright.expr.traversal import reads
+from tilewright.expr.traversal import free_vars, reads
 from tilewright.nest.gpu.barriers import first_race, with_phases
 from tilewright.nest.gpu.lifetimes import first_overlap
 from tilewright.nest.gpu.swizzle import Swizzle
@@ -37,6 +39,7 @@ from tilewright.nest.nodes import (
     Hoist,
     If,
     Instruction,
+    Kind,
     Node,
     Program,
     Scope,
@@ -65,7 +68,10 @@ def verify(program: Program, *, symbolic: bool = False) -> None:
     `symbolic` admits extents that are expressions, free decision variables, `Hoist` and `when`;
     accesses are then not bounded.
     """
-    scope = VerifiedScope(program.name, symbolic, {}, (), Facts({}))
+    known = ranges_of(program.sizes)
+    scope = VerifiedScope(program.name, symbolic, {}, (), Facts(known), frozenset(known))
+    if len(known) < len(program.sizes):
+        scope.fail(f"sizes {', '.join(s.name for s in program.sizes)}", "one is there twice")
     scope = replace(scope, storage=_interface(program, scope))
     written = {n.tensor.name for n in walk(program.body) if isinstance(n, Store)}
     for t in program.outputs:
@@ -152,9 +158,14 @@ def _loop(loop: For, scope: VerifiedScope) -> None:
     head = f"for {loop.var.name} in range({extent_text(loop.extent)})"
     if loop.var.name in scope.loops:
         scope.fail(head, "a loop around it has the same variable")
+    if loop.var.name in scope.sizes:
+        scope.fail(head, "a size has the same name")
     if loop.var.dtype != INT64:
         scope.fail(head, f"its variable is {loop.var.dtype}, not int64")
     _extent(loop.extent, scope, head, least=1)
+    varies = not isinstance(loop.extent, int) and not scope.symbolic
+    if varies and loop.kind not in (Kind.SERIAL, Kind.PARALLEL, Kind.VECTOR, Kind.UNROLLED):
+        scope.fail(head, f"a {loop.kind.value} loop has a constant extent")
     _marks(loop, scope, head)
     if loop.when is not None:
         if not scope.symbolic:
@@ -163,6 +174,9 @@ def _loop(loop: For, scope: VerifiedScope) -> None:
     facts = scope.facts
     if isinstance(loop.extent, int):
         facts = facts.loop(loop.var, loop.extent)
+    elif varies:
+        most = facts.bounds(loop.extent).hi or 0
+        facts = facts.loop(loop.var, most).assume(loop.var < loop.extent)
     _node(loop.body, replace(scope, loops=(*scope.loops, loop.var.name), facts=facts))
 
 
@@ -185,9 +199,11 @@ def _extent(extent: Extent, scope: VerifiedScope, head: Head, least: int) -> Non
         if extent < least:
             scope.fail(head, f"{extent} is below {least}")
         return
-    if not scope.symbolic:
+    if not scope.symbolic and not free_vars(extent) <= scope.sizes:
         scope.fail(head, f"a concrete program has int extents, not {expr_text(extent)}")
     check_index(extent, scope, head)
+    if not scope.symbolic and (reads(extent) or scope.facts.bounds(extent).hi is None):
+        scope.fail(head, f"no size bounds the extent {expr_text(extent)}")
 
 
 def _alloc(node: Alloc, scope: VerifiedScope) -> None:

@@ -2,6 +2,7 @@
 
     kernel = LoadedKernel(artifact)
     kernel(buffers, scratch)                                  addresses
+    kernel(buffers, scratch, sizes={"S": 37})                 of a kernel with sizes
     seconds = kernel.bench(buffers, scratch, count=100)       one figure a call
 
 Every kernel has an LLVM JIT of its own, because one shared by all keeps memory for each library
@@ -12,13 +13,14 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tilewright.contract.artifact import Artifact, timed_entry
+from tilewright.contract.sizes import checked_sizes
 from tilewright.ground.errors import RunError
 from tilewright.ground.lazy import llvm
 from tilewright.runtime.host import check_host, host_architecture
@@ -28,6 +30,7 @@ from tilewright.runtime.symbols import find_symbol, undefined_symbols
 LONGEST_NS = 1 << 62
 Region = tuple[int, int]
 Pointers = ctypes.Array[ctypes.c_void_p]
+NO_SIZES: Mapping[str, int] = {}
 
 
 class NativeCode:
@@ -47,13 +50,26 @@ class NativeCode:
         """What makes its function anew in another process, if the artifact is not enough."""
         return None
 
-    def __call__(self, buffers: int, scratch: int, threads: int = ALL_THREADS) -> None:
+    def __call__(
+        self,
+        buffers: int,
+        scratch: int,
+        threads: int = ALL_THREADS,
+        sizes: Mapping[str, int] = NO_SIZES,
+    ) -> None:
         """Run once. `buffers` is the address of the pointer array, `scratch` of the scratch block;
-        `threads` are the most to use.
+        `threads` are the most to use. Arrays lie as the artifact's shapes say, whatever `sizes`.
 
-        Nothing is checked here; the GIL is released while the kernel runs.
+        Only sizes are checked here (InputError); the GIL is released while the kernel runs.
         """
-        self._native.call(self.entry, buffers, None, scratch, threads)
+        self._native.call(self.entry, buffers, self._params(sizes), scratch, threads)
+
+    def _params(self, sizes: Mapping[str, int]) -> ctypes.Array[ctypes.c_int64] | None:
+        """The argument `params` of the native interface."""
+        if not self.artifact.sizes and not sizes:
+            return None
+        values = checked_sizes(self.artifact.sizes, sizes).values()
+        return (ctypes.c_int64 * len(values))(*values)
 
     def bench(
         self,
@@ -64,6 +80,7 @@ class NativeCode:
         readers: int = 0,
         budget_s: float = math.inf,
         threads: int = ALL_THREADS,
+        sizes: Mapping[str, int] = NO_SIZES,
     ) -> npt.NDArray[np.float64]:
         """Run `count` times, or fewer once `budget_s` seconds have passed (but at least once); the
         seconds of each call, float64[calls].
@@ -75,7 +92,7 @@ class NativeCode:
         regions = np.array([*(r for r in reads if r[1]), (0, 0)], dtype=np.int64)
         budget_ns = int(min(budget_s * 1e9, LONGEST_NS))
         calls = self._native.bench(
-            self.entry, buffers, None, scratch, threads,
+            self.entry, buffers, self._params(sizes), scratch, threads,
             regions.ctypes.data, readers, count, budget_ns, seconds.ctypes.data,
         )  # fmt: skip
         return seconds[:calls]

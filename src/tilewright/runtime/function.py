@@ -109,6 +109,11 @@ class CompiledFunction(ArrayFunction):
         `arguments` are the names of the inputs in the order in which a caller gives them (None:
         the artifact's). Raises RunError when this machine cannot run it.
         """
+        if artifact.sizes:
+            listed = ", ".join(map(str, artifact.sizes))
+            raise RunError(
+                f"{artifact.entry} has sizes ({listed}), which a LoadedKernel takes with each call"
+            )
         super().__init__(artifact, arguments, name)
         self._parts = tuple(parts)
         self._code = LoadedKernel(artifact, parts) if code is None else code

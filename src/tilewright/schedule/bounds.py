@@ -8,6 +8,7 @@ an index expression is split into a base (a function of those outer loops) and a
 moves over all inner loops). Everything is arithmetic on extents, so one implementation serves ints
 and decision variables; only `isinstance(x, int)` decides, never an extent's value. An extent that
 is an expression gets a name (`|conv.f.2|`), defined once, so that what is built on it stays small.
+A tile is never clipped by a size.
 
 Example: conv reads pad[y + ry] with y = y.0*7 + y.1, ry < 3. Attached after y.0 the window of pad
 is base y.0*7, span 7 + 3 - 1 = 9.
@@ -18,10 +19,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tilewright.contract.sizes import Sizes
 from tilewright.expr.index.extents import add, ceildiv, minimum, mul, plain
 from tilewright.expr.index.intervals import Interval
 from tilewright.expr.index.simplify import simplify
 from tilewright.expr.nodes import Expr, Extent, Var, as_expr, select
+from tilewright.expr.sizes import most, ranges_of
 from tilewright.expr.traversal import reads, substitute
 from tilewright.ground.errors import ScheduleError
 from tilewright.nest.nodes import THREADS, Kind, Scope
@@ -54,8 +57,11 @@ def loop_var(stage: str, leaf: str) -> Var:
 
 @dataclass(slots=True)
 class Bounds:
-    """Bounds of all stages by name. `definitions` are the expressions behind named extents."""
+    """Bounds of all stages by name. `definitions` are the expressions behind named extents; those
+    over `sizes` have no names.
+    """
 
+    sizes: Sizes = ()
     stages: dict[str, StageBounds] = field(default_factory=dict)
     definitions: dict[str, Expr] = field(default_factory=dict)
 
@@ -65,7 +71,7 @@ class Bounds:
     def named(self, name: str, extent: Extent) -> Extent:
         """The extent itself if it is simple, otherwise a variable that stands for it."""
         e = extent if isinstance(extent, int) else plain(simplify(extent))
-        if isinstance(e, (int, Var)):
+        if isinstance(e, (int, Var)) or self.sizes:
             return e
         symbol = f"|{name}|"
         self.definitions[symbol] = e
@@ -74,7 +80,7 @@ class Bounds:
 
 def infer_bounds(state: State) -> Bounds:
     """Bounds of every stage. Pure; `state` is not changed."""
-    bounds = Bounds()
+    bounds = Bounds(state.dag.sizes)
     for stage in reversed(list(state.stages.values())):
         kept = None
         if stage.attach is None:
@@ -121,11 +127,14 @@ def _pass_down(stage: Stage, extents: dict[str, Extent], bounds: Bounds) -> None
         if isinstance(relation, SplitRelation):
             rest = extents[relation.parent]
             for child, length in zip(relation.children[:0:-1], relation.lengths[::-1], strict=True):
-                extents[child] = name(child, minimum(length, rest))
+                varies = bounds.sizes and not isinstance(rest, int)
+                extents[child] = name(child, length if varies else minimum(length, rest))
                 rest = name(f"{relation.parent}/{child}", ceildiv(rest, extents[child]))
             extents[relation.children[0]] = rest
         else:
             product: Extent = 1
+            if bounds.sizes and not all(isinstance(extents[p], int) for p in relation.parts[1:]):
+                raise ScheduleError(f"{stage.name}: a size is inside of {relation.fused}")
             for part in relation.parts:
                 product = mul(product, extents[part])
             extents[relation.fused] = name(relation.fused, product)
@@ -293,11 +302,12 @@ def _where(test: Expr | bool, yes: Extent, no: Extent) -> Extent:
 
 
 def loop_ranges(state: State, bounds: Bounds) -> dict[str, Interval]:
-    """Loop variable -> its interval, for the simplifier (concrete extents only)."""
+    """Loop variable or size -> its interval, for the simplifier (concrete extents only)."""
     ranges: dict[str, Interval] = {}
     for name, b in bounds.stages.items():
         for leaf in state[name].leaves:
             extent = b.extents[leaf]
-            high = extent - 1 if isinstance(extent, int) else None
+            known = isinstance(extent, int) or bool(bounds.sizes)
+            high = most(extent, bounds.sizes) - 1 if known else None
             ranges[loop_var(name, leaf).name] = Interval(0, high)
-    return ranges
+    return ranges | ranges_of(bounds.sizes)

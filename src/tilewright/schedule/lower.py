@@ -138,7 +138,7 @@ class _Lowering:
         constants = tuple(self.packed.get(t.name, t) for t in self.state.constants)
         body = with_barriers(with_slots(body))
         interface = (dag.inputs, constants, self.state.tables, dag.outputs)
-        program = Program(name, *interface, body)
+        program = Program(name, *interface, body, dag.sizes)
         return Lowered(program, self.layouts, self.state.mapped, self.state.rounding)
 
     # ---- one stage --------------------------------------------------------------------------
@@ -298,7 +298,7 @@ class _Lowering:
         tests: dict[Expr, None] = {}
         for value, extent in self.limits(stage, axes):
             reach = interval(value, self.ranges)
-            if reach.hi is None or reach.hi >= extent:
+            if not isinstance(extent, int) or reach.hi is None or reach.hi >= extent:
                 tests[simplify(value < extent, self.ranges)] = None
             if reach.lo is None or reach.lo < 0:
                 tests[simplify(value >= 0, self.ranges)] = None
@@ -309,18 +309,18 @@ class _Lowering:
             return node
         return If(reduce(lambda x, y: binary("and", x, y), open_tests), node)
 
-    def limits(self, stage: Stage, axes: tuple[Axis, ...]) -> Iterator[tuple[Expr, int]]:
+    def limits(self, stage: Stage, axes: tuple[Axis, ...]) -> Iterator[tuple[Expr, Extent]]:
         """Expressions with the extents that they must stay below."""
         b = self.bounds[stage.name]
         for relation in stage.relations:
             if isinstance(relation, SplitRelation) and stage.root_axis(relation.parent) in axes:
-                yield b.positions[relation.parent], extent_int(b.extents[relation.parent])
+                yield b.positions[relation.parent], b.extents[relation.parent]
         for axis in axes:
             if stage.attach is not None and not axis.reduce:
-                yield b.values[axis.name], extent_int(axis.extent)
+                yield b.values[axis.name], axis.extent
         if stage.store is not None:
             for axis, base, extent in zip(stage.compute.axes, b.base, b.shape, strict=True):
-                yield b.values[axis.name] - base, extent_int(extent)
+                yield b.values[axis.name] - base, extent
 
     # ---- packed constants -------------------------------------------------------------------
 

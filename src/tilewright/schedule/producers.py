@@ -121,6 +121,8 @@ def maker_of(
     chosen = gene.values if values is None else values
     match parsed(gene.producer, "the producer is"):
         case {"template": str() as template, "numbers": numbers}:
+            if dag.sizes:
+                raise ScheduleError(f"{template} is for numbers, not for sizes")
             return instance_of(dag, template, read_extents(numbers, chosen)).lowered
     _, rows = sketch_from_json(gene.producer)
     return partial(lower, State(dag).replay(read_steps(rows, chosen)))

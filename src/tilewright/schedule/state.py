@@ -26,6 +26,7 @@ from tilewright.expr.tensors import Compute
 from tilewright.expr.traversal import reads
 from tilewright.ground.errors import ScheduleError
 from tilewright.nest.nodes import Kind, Scope
+from tilewright.nest.print import extent_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,10 +200,10 @@ class Step:
 
 
 def extent_int(e: Extent) -> int:
-    """The int behind an extent; ScheduleError where a decision is unbound."""
+    """The int behind an extent; ScheduleError where a decision is unbound, and for a size."""
     value = getattr(e, "value", e)
     if not isinstance(value, int):
-        raise ScheduleError(f"the extent {e} still depends on decisions")
+        raise ScheduleError(f"the extent {extent_text(e)} is no number")
     return value
 
 

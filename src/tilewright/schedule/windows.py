@@ -159,6 +159,10 @@ def clip(w: Window | None, axis: Axis) -> Window:
         if span >= axis.extent:
             return Window(as_expr(0), axis.extent)
         return Window(simplify(w.base), span)
+    if not isinstance(axis.extent, int):  # a size: its tiles are not clipped
+        base = simplify(w.base)
+        whole = base == as_expr(0) and not isinstance(span, int)
+        return Window(base, axis.extent if whole else span)
     if not w.rough:
         return Window(simplify(w.base), minimum(span, axis.extent))
     moves = select(as_expr(span) < as_expr(axis.extent), as_expr(1), as_expr(0))

@@ -19,6 +19,7 @@ from tilewright.contract.surroundings import AMONG_OTHERS, Setting
 from tilewright.cost.candidates import Ints
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Expr
+from tilewright.ground.errors import ScheduleError
 from tilewright.nest.nodes import Program
 from tilewright.schedule.bounds import Bounds, infer_bounds
 from tilewright.schedule.lower import Lowered, lower
@@ -84,13 +85,17 @@ class Space(CandidateSpace):
         rules: Sequence[Rule] | None = None,
         setting: Setting = AMONG_OTHERS,
         templates: Sequence[Template] | None = None,
+        sized: ComputeDAG | None = None,
     ) -> None:
         """`rules` and `templates` are the target's where none are given (with the rules `()` there
-        are templates alone); `setting` is what runs around the program.
+        are templates alone); `setting` is what runs around the program. Where `dag` is that of a
+        DAG with sizes at a point, `sized`, sketches that do not fit all values are left out.
         """
         super().__init__(target)
         self.dag = dag
-        made = placed(self, dag, templates_of(target) if templates is None else templates)
+        if templates is None:
+            templates = templates_of(target) if sized is None else ()
+        made = placed(self, dag, templates)
         self.sketches = tuple(made)  # their columns come first
         chosen = rules_of(target) if rules is None else rules
         derived = derive(dag, target, chosen) if chosen or not self.sketches else []
@@ -100,6 +105,8 @@ class Space(CandidateSpace):
             derivations = [v for d in derived for v in annotate(d, streams)]
         else:
             derivations = [v for d in derived for v in annotate_gpu(d)]
+        if sized is not None:
+            derivations = [d for d in derivations if _replays(sized, d.state.trace)]
         self.sketches += tuple(map(self._sketch, derivations))
         self.sketches = tuple(s for k, s in enumerate(self.sketches) if self._has_any(k, s))
 
@@ -130,6 +137,15 @@ class Space(CandidateSpace):
     def trace(self, sketch: int, row: Ints) -> list[Step]:
         """Concrete steps of a candidate. Raises ScheduleError where it is no schedule's."""
         return steps_of(self.gene(sketch, row))
+
+
+def _replays(dag: ComputeDAG, trace: Sequence[Step]) -> bool:
+    """Whether the steps are legal on a DAG."""
+    try:
+        State(dag).replay(trace)
+    except ScheduleError:
+        return False
+    return True
 
 
 def natives_of(dag: ComputeDAG, target: Target) -> tuple[Gene, ...]:

@@ -10,23 +10,29 @@ the loop level where its operands exist.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import groupby
 
 from tilewright.codegen.llvm.builder import Builder
 from tilewright.codegen.llvm.types import SsaValue
 from tilewright.expr.index.affine import Affine, AffineForms
+from tilewright.expr.index.facts import LinearFacts
 from tilewright.expr.index.intervals import (
+    UNBOUNDED,
     Interval,
+    add,
     compare,
     floordiv,
     maximum,
     may_wrap,
     minimum,
     point,
+    scale,
 )
 from tilewright.expr.nodes import ARITHMETIC, Binary, Const, Expr, Select, Var
-from tilewright.expr.traversal import PerNode, free_vars, holds_data, reads
+from tilewright.expr.traversal import PerNode, conjuncts, free_vars, holds_data, reads
+from tilewright.nest.nodes import For
 
 LANE = "lane"
 SCALES = (1, 2, 4, 8)
@@ -55,6 +61,9 @@ class Indexer:
     value, for which `context` matters besides the bindings; they are given by the evaluator of
     values, who also says how long forms are `known` (None: they are few, and not remembered). While
     `dry` (a scan looks ahead, some variables are unbound), such expressions count as not linear.
+
+    `facts` are what conditions around say of sizes and of loops that run, None in a program without
+    sizes; loops that are written out are numbers in them.
     """
 
     def __init__(self, b: Builder, forms: AffineForms, env: dict[str, Affine]) -> None:
@@ -63,8 +72,9 @@ class Indexer:
         self.env = env
         self.dry = False
         self.free = PerNode(lambda e, _: tuple(sorted(free_vars(e))))
-        self._decided: dict[object, bool | None] = {}
+        self._decided: dict[object, tuple[bool | None, LinearFacts | None]] = {}
         self.known: dict[object, Affine | None] | None = None
+        self.facts: LinearFacts | None = None
         self.scalar: Callable[[Expr], SsaValue]
         self.context: Callable[[Expr], object]
 
@@ -220,10 +230,10 @@ class Indexer:
 
     def decide(self, cond: Expr) -> bool | None:
         """Whether a condition is known to hold here, by bounds."""
-        key = (id(cond), self.bindings(cond))  # `free` keeps the node
+        key = (id(cond), self.bindings(cond), id(self.facts))  # `free` keeps the node
         if key not in self._decided:
-            self._decided[key] = self._decide(cond)
-        return self._decided[key]
+            self._decided[key] = self._decide(cond), self.facts
+        return self._decided[key][0]
 
     def _decide(self, cond: Expr) -> bool | None:
         match cond:
@@ -241,14 +251,41 @@ class Indexer:
         return None
 
     def _compared(self, op: str, difference: Affine) -> bool | None:
-        here = self.resolve(difference)
-        if here is None:
-            return None
-        stride = here.stride()
-        if op in ("eq", "ne") and stride > 1 and here.const % stride:
-            return op == "ne"
-        known = compare(op, here.bounds(self.ranges)).value
+        known, here = None, self.resolve(difference)
+        if here is not None:
+            stride = here.stride()
+            if op in ("eq", "ne") and stride > 1 and here.const % stride:
+                return op == "ne"
+            known = compare(op, here.bounds(self.ranges)).value
+        if known is None and self.facts is not None:
+            form = self._placed(difference)
+            around = self.facts.bounds(form.without(LANE))
+            lanes = scale(self.ranges.get(LANE, UNBOUNDED), form.coefficient(LANE))
+            known = compare(op, add(around, lanes)).value
         return None if known is None else known == 1
+
+    def _placed(self, form: Affine) -> Affine:
+        """A form over the variables that are no numbers here."""
+        total = Affine(form.const)
+        for name, k in form.terms:
+            value = self.env.get(name)
+            is_number = value is not None and all(n == LANE for n, _ in value.terms)
+            total = total.plus(value if value and is_number else Affine(0, ((name, 1),)), k)
+        return total
+
+    @contextmanager
+    def assuming(self, *conds: Expr, loop: For | None = None) -> Iterator[None]:
+        """Inside of conditions, and of a loop that runs."""
+        before, known = self.facts, self.facts
+        if known is not None:
+            if loop is not None:
+                assert isinstance(loop.extent, int)
+                known = known.loop(loop.var, loop.extent)
+            for form in (f for c in conds for x in conjuncts(c) if (f := self.forms.condition(x))):
+                known = known.assume(self._placed(form))
+        self.facts = known
+        yield
+        self.facts = before
 
     # ---- instructions -----------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 
 from tilewright.codegen.lanes import VectorLanes
 from tilewright.codegen.llvm.indices import LANE
+from tilewright.codegen.llvm.masks import mask_form
 from tilewright.codegen.llvm.values import Evaluator
 from tilewright.codegen.passes.size import BUDGET
 from tilewright.codegen.summary import Summaries
@@ -31,8 +32,9 @@ class Element:
     """One promoted value: `lanes` elements from `at` on, of which `active` exist.
 
     `load`: its memory is read before it is written. `sure`: some access always happens, so its
-    address exists. `ops`: the reductions applied, None among them for anything else. `uses` counts
-    accesses, `folded` the most lanes that one update brings to a scalar element.
+    address exists, in lanes that a `mask` (`masks`) does not switch off. `ops`: the reductions
+    applied, None among them for anything else. `uses` counts accesses, `folded` the most lanes that
+    one update brings to a scalar element.
     """
 
     at: Affine
@@ -44,6 +46,7 @@ class Element:
     uses: int = 0
     folded: int = 0
     ops: set[str | None] = field(default_factory=set)
+    mask: Affine | None = None
 
     def span(self) -> VectorLanes | None:
         """The lanes of a load or store of the whole element."""
@@ -84,6 +87,7 @@ class Scan:
         self.live = set(tensors)
         self.uses: dict[str, Use] = {}
         self.seen = 0
+        self.mask: Affine | None = None
 
     def run(self, region: Node) -> dict[str, Use]:
         """Uses by tensor name."""
@@ -119,7 +123,13 @@ class Scan:
                 self.reads(cond, conditional)
                 known = self.ev.ix.decide(cond)
                 if known is not False:
-                    self.visit(body, conditional or known is None, times)
+                    before, certain = self.mask, known is not None
+                    if not certain and self.mask is None and self.ev.guard is None:
+                        self.mask = mask_form(self.ev, cond)
+                        certain = self.mask is not None
+                    with self.ev.ix.assuming(cond):
+                        self.visit(body, conditional or not certain, times)
+                    self.mask = before
             case For():
                 self.loop(node, conditional, times)
             case Store():
@@ -150,13 +160,14 @@ class Scan:
 
     def running(self, node: For, conditional: bool, times: int) -> None:
         """A loop that runs; guards below it that hold in its first iteration do not matter."""
-        env, body = self.ev.ix.env, node.body
+        env, body, holds = self.ev.ix.env, node.body, tuple[Expr, ...]()
         if isinstance(body, If):
             env[node.var.name] = Affine(0)
             if self.ev.ix.decide(body.cond):
-                body = body.body
+                holds, body = (body.cond,), body.body
         env.pop(node.var.name, None)
-        self.visit(body, conditional, times)
+        with self.ev.ix.assuming(*holds, loop=node):
+            self.visit(body, conditional, times)
 
     def reads(self, e: Expr, conditional: bool) -> None:
         for read, skipped in self.summaries.reads(e):
@@ -189,6 +200,7 @@ class Scan:
             return
         lanes = self.ev.lanes
         stride = at.coefficient(LANE)
+        conditional |= self.mask is not None and stride == 0
         use = self.uses.setdefault(tensor.name, Use(tensor))
         element = self.element(use, at, stride, lanes if stride else None)
         if element is None or (stride == 0 and lanes is not None and how == "write"):
@@ -216,11 +228,13 @@ class Scan:
             return None
         key = (at.const, stride)
         count, active = (lanes.count, lanes.active) if lanes else (1, 1)
+        mask = self.mask if stride else None
         known = use.elements.get(key)
         if known is not None:
-            return known if (known.lanes, known.active) == (count, active) else None
+            same = (known.lanes, known.active, known.mask) == (count, active, mask)
+            return known if same else None
         for i in range(active):
             if use.owner.setdefault(at.const + i * stride, key) != key:
                 return None
-        use.elements[key] = Element(at, count, active)
+        use.elements[key] = Element(at, count, active, mask=mask)
         return use.elements[key]

@@ -28,7 +28,7 @@ def fork(
     b: Builder,
     n: int,
     values: Sequence[str],
-    total: int,
+    total: int | str,
     local_bytes: int,
     cores: int,
     constant: str | None = None,
@@ -41,7 +41,12 @@ def fork(
     for i, value in enumerate(values):
         at = b.local(f"getelementptr i8, ptr {context}, i64 {8 * i}")
         b.do(f"store {value}, ptr {at}, align 8")
-    step = max(1, total // (cores * STEPS))
+    step: int | str
+    if isinstance(total, int):
+        step = max(1, total // (cores * STEPS))
+    else:
+        steps = b.pure(f"udiv i64 {total}, {cores * STEPS}", total)
+        step = b.pure(f"call i64 @llvm.umax.i64(i64 {steps}, i64 1)", steps)
     if constant is not None:
         place = f"getelementptr (i8, ptr @loop{n}, i64 {DATA_OFFSET})"
         b.do(f"store atomic ptr {constant}, ptr {place} monotonic, align 8")

@@ -7,15 +7,16 @@ phis and stored after it. An allocation that never leaves its registers has no m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from math import prod
 
 from tilewright.codegen.llvm.arithmetic import choose
 from tilewright.codegen.llvm.indices import LANE
+from tilewright.codegen.llvm.masks import lanes_where, mask_form
 from tilewright.codegen.llvm.partials import Partials
 from tilewright.codegen.llvm.prefetch import Prefetcher
-from tilewright.codegen.llvm.promote import Scan, Use
+from tilewright.codegen.llvm.promote import Element, Scan, Use
 from tilewright.codegen.llvm.registers import MAIN, Key, key_of
 from tilewright.codegen.llvm.storage import Frame
 from tilewright.codegen.llvm.tiles import TileWriter
@@ -149,7 +150,7 @@ class Walker:
         for (const, stride), e in use.elements.items():
             value = SsaValue("poison", use.tensor.dtype.compute, e.lanes)
             if e.load and not owned:
-                value = self.ev.memory.load(buffer, e.at, e.span(), self.ev.guard)
+                value = self.ev.memory.load(buffer, e.at, e.span(), self.mask(e))
             self.ev.registers.values[(name, const, stride, MAIN)] = value
         self.ev.registers.tensors.add(name)
 
@@ -162,7 +163,11 @@ class Walker:
             value = self.ev.registers.values.pop((name, const, stride, MAIN))
             if keep and e.written:
                 buffer = self.ev.buffers[name]
-                self.ev.memory.store(buffer, e.at, value, e.span(), self.ev.guard)
+                self.ev.memory.store(buffer, e.at, value, e.span(), self.mask(e))
+
+    def mask(self, e: Element) -> SsaValue | None:
+        """What switches off lanes of a promoted element: the guard around, or its own."""
+        return self.ev.guard if e.mask is None else lanes_where(self.ev, e.mask, e.lanes)
 
     def budget(self, more: int) -> None:
         """Account for promoted registers; what is left holds hoisted and loaded values.
@@ -225,10 +230,11 @@ class Walker:
     def serial(self, node: For) -> None:
         """A loop that runs, from a start and for a count that guards below it may restrict."""
         assert isinstance(node.extent, int)
-        low, high = Affine(0), Affine(node.extent)
+        low, high, holds = Affine(0), Affine(node.extent), list[Expr]()
         body = node.body
         if isinstance(body, If):
             low, high, rest = self.bounds(node, body)
+            holds = [c for c in conjuncts(body.cond) if c not in rest]
             body = guarded(rest, body.body)
         count = high.plus(low, -1)
         reach = count.bounds(self.b.ranges)
@@ -236,16 +242,24 @@ class Walker:
             return
         if reach.value == 1:
             self.ix.env[node.var.name] = low
-            self.visit(body)
+            with self.ix.assuming(*holds, loop=node):
+                self.visit(body)
             return
         last = Interval(0, None if reach.hi is None else reach.hi - 1)
         operand = self.ix.operand(count)
-        if reach.lo is not None and reach.lo >= 1:
-            self.counted(node, body, low, operand, last)
+        if (reach.lo is not None and reach.lo >= 1) or self.surely_runs(node):
+            self.counted(node, body, low, operand, last, holds)
             return
         some = self.b.pure(f"icmp sgt i64 {operand}, 0", operand)
         with self.conditional(some):
-            self.counted(node, body, low, operand, last)
+            self.counted(node, body, low, operand, last, holds)
+
+    def surely_runs(self, node: For) -> bool:
+        """Whether facts around say that the guard below a loop holds in its first iteration."""
+        if self.ix.facts is None or not isinstance(node.body, If):
+            return False
+        self.ix.env[node.var.name] = Affine(0)
+        return self.ix.decide(node.body.cond) is True
 
     def bounds(self, node: For, guard: If) -> tuple[Affine, Affine, list[Expr]]:
         """[low, high) of the loop's variable under the guard, and conditions that do not bound it.
@@ -267,8 +281,18 @@ class Walker:
                 high = self.ix.extreme("min", high, limit.shifted(1)) or high
         return low, high, rest
 
-    def counted(self, node: For, body: Node, start: Affine, count: str, reach: Interval) -> None:
-        """A loop that runs at least once; changed registers are carried by phis."""
+    def counted(
+        self,
+        node: For,
+        body: Node,
+        start: Affine,
+        count: str,
+        reach: Interval,
+        holds: Sequence[Expr],
+    ) -> None:
+        """A loop that runs at least once, only where some conditions hold; changed registers are
+        carried by phis.
+        """
         summary = self.summaries.of(node)
         stores, registers = summary.stores, self.ev.registers
         self.forget(stores)
@@ -283,7 +307,8 @@ class Walker:
             assert isinstance(node.extent, int)
             self.prefetcher.loops[node.var.name] = node.extent
             self.prefetcher.ahead(body)
-            self.visit(body)
+            with self.ix.assuming(*holds, loop=node):
+                self.visit(body)
             del self.prefetcher.loops[node.var.name]
             for key, phi in carried.items():
                 new = registers.values[key]
@@ -306,12 +331,16 @@ class Walker:
             if known:
                 self.visit(body)
             return
-        test = self.ev.condition(cond)
+        mask = mask_form(self.ev, cond)
+        if mask is None or self.ev.lanes is None:
+            test = self.ev.condition(cond)
+        else:
+            test = lanes_where(self.ev, mask, self.ev.lanes.count)
         if test.lanes > 1:
             with self.ev.guarded(test):
                 self.visit(body)
         else:
-            with self.conditional(test.text):
+            with self.conditional(test.text), self.ix.assuming(cond):
                 self.visit(body)
 
     @contextmanager

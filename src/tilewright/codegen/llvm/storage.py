@@ -86,7 +86,10 @@ class Frame:
             b.entry.append(f"  {buffer.base} = getelementptr i8, ptr {self.scratch}, i64 {at}")
 
 
-def interface_buffer(tensor: Tensor, base: str) -> Buffer:
-    """The buffer of an input, constant, table or output."""
+def interface_buffer(tensor: Tensor, base: str, sure: int | None = None) -> Buffer:
+    """The buffer of an input, constant, table or output; `sure` elements of it are there (None: all
+    that the shape says).
+    """
     shape = concrete_shape(tensor)
-    return Buffer(tensor, base, row_major(shape), (Affine(0),) * len(shape), prod(shape))
+    elements = prod(shape) if sure is None else sure
+    return Buffer(tensor, base, row_major(shape), (Affine(0),) * len(shape), elements)

@@ -499,7 +499,8 @@ class Evaluator:
         return combine(self.b, self.m, op, old, value)
 
     def _undecided(self, e: Expr) -> Expr:
-        """A term without the conditions that are known here, the others under one select.
+        """A term without the conditions that are known here, the others under one select. What a
+        condition reads may be there only where those around it hold: that one stays inside.
 
         select(true, select(c, select(d, a*b, 0), 0), 0)    ->    select(c and d, a*b, 0)
         """
@@ -509,7 +510,7 @@ class Evaluator:
         if known is not None:
             return self._undecided(e.a if known else e.b)
         inner = self._undecided(e.a) if _is_zero(e.b) else e.a
-        if isinstance(inner, Select) and _is_zero(inner.b):
+        if isinstance(inner, Select) and _is_zero(inner.b) and not self.is_read(inner.cond):
             return Select(Binary("and", e.cond, inner.cond), inner.a, e.b)
         return Select(e.cond, inner, e.b)
 

@@ -9,7 +9,7 @@ begin where loops inside of their allocation say.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeAlias
 
@@ -23,9 +23,12 @@ from tilewright.codegen.passes.simplify import simplified
 from tilewright.codegen.passes.size import BUDGET, accumulator_copies, statement_count
 from tilewright.codegen.passes.tiles import tiled
 from tilewright.codegen.passes.unroll import unrolled
+from tilewright.codegen.passes.varying import at_most, varying_storage
 from tilewright.codegen.passes.version import versioned
 from tilewright.codegen.passes.virtual import sunk, with_lane_storage
 from tilewright.codegen.passes.zero_terms import with_zero_terms, without_zero_terms
+from tilewright.contract.sizes import Sizes
+from tilewright.expr.sizes import ranges_of, sure_elements
 from tilewright.ground.errors import BuildError
 from tilewright.nest.nodes import Node, Program
 from tilewright.target import CpuTarget
@@ -42,21 +45,24 @@ GPU_PASSES: tuple[Pass, ...] = (
 )
 
 
-def cpu_passes(target: CpuTarget) -> tuple[Pass, ...]:
-    """Those for the registers of a CPU."""
-    bits = target.vector_bits
+def cpu_passes(
+    target: CpuTarget, sizes: Sizes = (), varying: frozenset[str] = frozenset()
+) -> tuple[Pass, ...]:
+    """Those for the registers of a CPU, of a nest with these sizes and tensors that vary."""
+    bits, ranges = target.vector_bits, ranges_of(sizes)
+    simplify = partial(simplified, ranges=ranges)
     return (
         ("lane storage", with_lane_storage),
-        ("simplify", simplified),
+        ("simplify", simplify),
         ("join", partial(joined, vector_bits=bits)),
-        ("tiles", partial(tiled, target=target)),
+        ("tiles", partial(tiled, target=target, varying=varying)),
         ("zero terms", without_zero_terms),
         ("guards", hoisted_guards),
-        ("versions", partial(versioned, vector_bits=bits)),
-        ("zero terms again", partial(with_zero_terms, vector_bits=bits)),
+        ("versions", partial(versioned, vector_bits=bits, sizes=ranges)),
+        ("zero terms again", partial(with_zero_terms, vector_bits=bits, sizes=ranges)),
         ("matrices", partial(with_tiles, target=target)),
         ("unroll", partial(unrolled, target=target)),
-        ("simplify again", simplified),
+        ("simplify again", simplify),
     )
 
 
@@ -73,15 +79,20 @@ def passed(program: Program, passes: Iterable[Pass]) -> Program:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A program after all passes; `copies` are the partial accumulators of reduced tensors."""
+    """A program after all passes; `copies` are the partial accumulators of reduced tensors, `sure`
+    the elements of arrays that are there whatever the sizes are.
+    """
 
     program: Program
     copies: Mapping[str, int]
+    sure: Mapping[str, int] = field(default_factory=dict)
 
 
 def prepared(program: Program, target: CpuTarget) -> Prepared:
     """A CPU's program as it will be written. Raises BuildError when that is too much code."""
-    passes = cpu_passes(target)
+    sure = {t.name: sure_elements(t, program.sizes) for t in (*program.inputs, *program.outputs)}
+    passes = cpu_passes(target, program.sizes, varying_storage(program.body))
+    program = at_most(program, target.vector_bits)
     shaped = passed(program, passes[:SHAPED])
     written = passed(shaped, passes[SHAPED:])
     size = statement_count(written.body, target.vector_bits)
@@ -90,4 +101,4 @@ def prepared(program: Program, target: CpuTarget) -> Prepared:
             f"{program.name} would become {size} statements, more than {BUDGET.program}; "
             "unroll less or use smaller tiles"
         )
-    return Prepared(written, accumulator_copies(shaped.body, target.vector_bits))
+    return Prepared(written, accumulator_copies(shaped.body, target.vector_bits), sure)

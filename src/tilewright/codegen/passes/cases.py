@@ -30,7 +30,8 @@ class CaseSplit:
     """A condition over `sign*t + rest`: `>= 0`, or (`modulus` > 0) a remainder that is tested.
 
     `terms` are those of t, `inner` the (coefficient, extent) of loops inside in `rest`; `runs`:
-    these loops run; `mixed`: some of them do.
+    these loops run; `mixed`: some of them do. `together`: so many instances of each loop, the lanes
+    of a vector, are told apart only where all of them hold or none does (): each is.
     """
 
     terms: Terms
@@ -40,11 +41,15 @@ class CaseSplit:
     inner: tuple[tuple[int, int], ...]
     runs: bool
     mixed: bool = False
+    together: tuple[int, ...] = ()
 
     def settled(self, e: Expr, t: int, forms: AffineForms) -> Expr:
         """The condition `e` that this splits, for one value of t."""
         if self.mixed:
             return Const(True, BOOL) if self.holds(t) else e
+        if any(lanes > 1 for lanes in self.together):
+            none = self.sign * t + self.greatest < 0
+            return Const(not none, BOOL) if none or self.holds(t) else e
         rest = self.rest.shifted(self.sign * t)
         if self.modulus:
             assert isinstance(e, Binary)
@@ -61,6 +66,11 @@ class CaseSplit:
         """The least value of the inner part."""
         return self.rest.const + sum(min(0, k * (extent - 1)) for k, extent in self.inner)
 
+    @property
+    def greatest(self) -> int:
+        """The greatest value of the inner part."""
+        return self.rest.const + sum(max(0, k * (extent - 1)) for k, extent in self.inner)
+
     def thresholds(self) -> set[int]:
         """Values of t where the truth of some instance changes: true from (or until) there.
 
@@ -68,7 +78,13 @@ class CaseSplit:
         """
         if self.mixed:
             return {-self.least if self.sign > 0 else self.least + 1}
-        spread = product(*([k * i for i in range(extent)] for k, extent in self.inner))
+        steps = self.together or (1,) * len(self.inner)
+        spread = product(
+            *(
+                {k * i for i in (*range(0, extent, step), extent - 1)}
+                for (k, extent), step in zip(self.inner, steps, strict=True)
+            )
+        )
         offsets = {self.rest.const + sum(parts) for parts in spread}
         return {-o for o in offsets} if self.sign > 0 else {o + 1 for o in offsets}
 
@@ -147,15 +163,24 @@ class ConditionGroup:
         return all(c.runs for c in self.conditions)
 
     @property
+    def may_stay(self) -> bool:
+        """Whether there may be a case in which some instances hold, and some do not."""
+        return self.mixed or any(lanes > 1 for c in self.conditions for lanes in c.together)
+
+    @property
     def count(self) -> int:
         """Instances of all conditions."""
         return sum(c.count for c in self.conditions)
 
     def cases(
-        self, forms: AffineForms, ranges: Mapping[str, Interval], known: Interval | None = None
+        self,
+        forms: AffineForms,
+        ranges: Mapping[str, Interval],
+        known: Interval | None = None,
+        most: int = BUDGET.cases,
     ) -> list[Case] | None:
-        """The cases that can occur where t is `known` to lie; None where there are too many, or
-        where mixed conditions hold together in none.
+        """The cases that can occur where t is `known` to lie; None where there are more than
+        `most`, or where mixed conditions hold together in none.
         """
         t = Affine(0, self.terms)
         reach, stride = known or t.bounds(ranges), max(1, t.stride())
@@ -163,7 +188,7 @@ class ConditionGroup:
             return self.residues(forms.expr(t), reach, stride)
         if reach.lo is None or reach.hi is None or self.count > BUDGET.instances:
             return None
-        found = self.ranges(reach.lo, reach.hi, stride)
+        found = self.ranges(reach.lo, reach.hi, stride, most)
         if found is None:
             return None
         if self.mixed and not any(all(c.holds(lo) for c in self.conditions) for lo, _ in found):
@@ -180,7 +205,7 @@ class ConditionGroup:
             for lo, hi in found
         ]
 
-    def ranges(self, low: int, high: int, stride: int) -> list[tuple[int, int]] | None:
+    def ranges(self, low: int, high: int, stride: int, most: int) -> list[tuple[int, int]] | None:
         """[first, last] values of t over which no instance changes."""
         cuts = {c for s in self.conditions for c in s.thresholds() if low < c <= high}
         starts = [low, *sorted(cuts)]
@@ -190,7 +215,7 @@ class ConditionGroup:
             first = low + -(-(lo - low) // stride) * stride
             if first <= hi:
                 found.append((first, low + (hi - low) // stride * stride))
-            if len(found) > BUDGET.cases:
+            if len(found) > most:
                 return None
         return found
 

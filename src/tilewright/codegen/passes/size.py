@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from tilewright.codegen.lanes import chunk_count, next_power
+from tilewright.codegen.lanes import chunk_count, next_power, widest_bits
 from tilewright.expr.traversal import free_vars
 from tilewright.nest.nodes import For, Kind, Node, Store, bodies
 
@@ -41,6 +41,8 @@ class CodeBudget:
     """The same for padding: what is not separated is read through redirected pointers."""
     bounds: int = 256
     """The same for the bounds of loops that run: what is not separated has bounds that vary."""
+    sizes: int = 4096
+    """The same for rests of tiles that a size leaves: without versions they have masks."""
     cases: int = 6
     """Versions of one body for one condition,"""
     instances: int = 4096
@@ -81,6 +83,10 @@ class CodeSize:
         if hit is None:
             hit = self._vectors[id(loop)] = loop, chunk_count(loop, self.vector_bits)
         return hit[1]
+
+    def lanes(self, loop: For) -> int:
+        """Of one vector of a vector loop."""
+        return max(1, self.vector_bits // widest_bits(loop))
 
     def _count(self, node: Node) -> int:
         if isinstance(node, Store):

@@ -32,9 +32,11 @@ LONG_VECTOR = 16
 VECTORS = 4
 
 
-def tiled(node: Node, target: CpuTarget) -> Node:
-    """The nest with loop kinds as they will be written (see the module's docstring)."""
-    tiles = _Tiles(target)
+def tiled(node: Node, target: CpuTarget, varying: frozenset[str] = frozenset()) -> Node:
+    """The nest with loop kinds as they will be written (see the module's docstring). Tensors whose
+    shape is `varying` are not kept in registers.
+    """
+    tiles = _Tiles(target, varying)
     node = tiles.small_allocations(node)
     node = tiles.pragmas(node, 0)
     node = tiles.kernels(node)
@@ -43,8 +45,9 @@ def tiled(node: Node, target: CpuTarget) -> Node:
 
 
 class _Tiles:
-    def __init__(self, target: CpuTarget) -> None:
+    def __init__(self, target: CpuTarget, varying: frozenset[str]) -> None:
         self.target = target
+        self.varying = varying
         self.bits = target.vector_bits
         self.summaries = Summaries()
         self.code = CodeSize(target.vector_bits)
@@ -55,7 +58,7 @@ class _Tiles:
     def small_allocations(self, node: Node) -> Node:
         """Unroll the loops that index an allocation which fits the registers."""
         node = rebuilt(node, tuple(self.small_allocations(b) for b in bodies(node)))
-        if not isinstance(node, Alloc):
+        if not isinstance(node, Alloc) or node.tensor.name in self.varying:
             return node
         name = node.tensor.name
         values = self.values(node.body, name)

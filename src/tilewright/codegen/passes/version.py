@@ -11,6 +11,9 @@ guards or with constant ones:
 The cases follow from the values that the outer part of the condition can take (its bounds and its
 stride). The same serves padding: a 3-wide kernel gives a left, a middle and a right case. Where the
 kernel's loop runs, the tiles for which all conditions hold get a body without them.
+
+Of a size, the rest of a tile may be anything: each count of rows gets a version, of a vector loop
+each count of vectors, of which the last has a mask; of loops that run, full blocks.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
-from tilewright.codegen.passes.cases import ConditionGroup, runs, split
+from tilewright.codegen.passes.cases import CaseSplit, ConditionGroup, runs, split
 from tilewright.codegen.passes.guards import hoisted_guards
 from tilewright.codegen.passes.size import BUDGET, CodeSize
 from tilewright.codegen.rewrite import (
@@ -30,7 +33,7 @@ from tilewright.codegen.rewrite import (
 )
 from tilewright.expr.dtypes import BOOL
 from tilewright.expr.index.affine import Affine, AffineForms, Terms
-from tilewright.expr.index.intervals import Interval
+from tilewright.expr.index.intervals import Interval, intersection
 from tilewright.expr.nodes import Const, Expr, Select
 from tilewright.expr.traversal import conjuncts, free_vars, rewriting, walk
 from tilewright.nest.nodes import EMPTY, For, If, Kind, Node, Store, bodies, seq
@@ -41,33 +44,67 @@ WIDE_VECTOR_BITS = 512
 narrower ones, which versions serve as well."""
 TRUE, FALSE = Const(True, BOOL), Const(False, BOOL)
 NOTHING: Mapping[Terms, Interval] = {}
+NO_SIZES: Mapping[str, Interval] = {}
 
 
-def versioned(node: Node, vector_bits: int) -> Node:
+def versioned(node: Node, vector_bits: int, sizes: Mapping[str, Interval] = NO_SIZES) -> Node:
     """The nest with separate versions for full and partial tiles and for padding."""
     code = CodeSize(vector_bits)
-    return _Versions(code, code.statements(node)).visit(node, {}, frozenset())
+    versions = _Versions(code, code.statements(node), frozenset(sizes))
+    if sizes:
+        return versions.level(node, dict(sizes), frozenset())
+    return versions.visit(node, {}, frozenset())
 
 
 class _Versions:
-    def __init__(self, code: CodeSize, statements: int) -> None:
+    def __init__(self, code: CodeSize, statements: int, sizes: frozenset[str]) -> None:
         self.code = code
         self.statements = statements
+        self.sizes = sizes
         self.narrow = max(1, WIDE_VECTOR_BITS // code.vector_bits)
         self.forms = AffineForms()
 
-    def visit(self, node: Node, ranges: dict[str, Interval], fresh: frozenset[str]) -> Node:
-        """`ranges` bounds the loops that run around the node, `fresh` are the innermost of them."""
+    def visit(
+        self,
+        node: Node,
+        ranges: dict[str, Interval],
+        fresh: frozenset[str],
+        reach: Mapping[Terms, Interval] = NOTHING,
+    ) -> Node:
+        """`ranges` bounds the loops that run around the node, `fresh` are the innermost of them,
+        `reach` is where outer parts of conditions on sizes lie.
+        """
         if not isinstance(node, For) or node.kind in (Kind.UNROLLED, Kind.VECTOR, Kind.DOT):
-            parts = tuple(self.visit(b, ranges, frozenset()) for b in bodies(node))
+            parts = tuple(self.visit(b, ranges, frozenset(), reach) for b in bodies(node))
             return rebuilt(node, parts)
         inside = within(ranges, node)
         names = fresh | {node.var.name}
-        body = node.body
+        bounds, body = self.bounded(node.body)
+        reach = {**reach, **dict(self.lying(bounds, inside))}
         collapsed = isinstance(body, For) and node.kind is body.kind is Kind.PARALLEL
         if collapsed:
-            return rebuilt(node, (self.visit(body, inside, names),))
-        return rebuilt(node, (self.level(body, inside, names),))
+            return rebuilt(node, (guarded(bounds, self.visit(body, inside, names, reach)),))
+        return rebuilt(node, (guarded(bounds, self.level(body, inside, names, reach=reach)),))
+
+    def bounded(self, body: Node) -> tuple[list[Expr], Node]:
+        """The conditions on sizes that bound the loop around, which stay there, and the rest."""
+        if not self.sizes or not isinstance(body, If):
+            return [], body
+        conds = list(conjuncts(body.cond))
+        own = [c for c in conds if self.sizes & free_vars(c)]
+        return own, guarded([c for c in conds if c not in own], body.body)
+
+    def lying(
+        self, conds: list[Expr], ranges: Mapping[str, Interval]
+    ) -> Iterator[tuple[Terms, Interval]]:
+        """Where the outer parts of conditions that hold lie."""
+        for cond in conds:
+            part = split(cond, ranges, {}, self.forms)
+            if part is not None and not part.modulus:
+                lies = Affine(0, part.terms).bounds(ranges)
+                rest = part.rest.const  # sign * t + rest >= 0
+                limit = Interval(-rest, None) if part.sign > 0 else Interval(None, rest)
+                yield part.terms, intersection(lies, limit)
 
     def level(
         self,
@@ -81,18 +118,20 @@ class _Versions:
 
         `statements` counts what the whole program has become. The case with the most values comes
         first, so that it is split further before a rare one, a border, has used up the limit.
-        `done` are outer parts whose mixed conditions were looked at, `reach` is where outer parts
-        lie in this case: a full tile of padded data needs no version for a border behind it.
+        `done` are outer parts whose conditions that may stay were looked at, `reach` is where outer
+        parts lie in this case: a full tile of padded data needs no version for a border behind it.
         """
         size = self.code.statements(body)
         for group in self.groups(body, ranges, fresh):
-            if group.mixed and group.terms in done:
+            if group.may_stay and group.terms in done:
                 continue
-            cases = group.cases(self.forms, ranges, reach.get(group.terms))
-            if cases is None or not self.pays(group, len(cases), size):
+            sized = bool(self.sizes & self.forms.variables(Affine(0, group.terms)))
+            most = group.count + 1 if sized else BUDGET.cases
+            cases = group.cases(self.forms, ranges, reach.get(group.terms), most)
+            if cases is None or not self.pays(group, len(cases), size, sized):
                 continue
             self.statements += size * (len(cases) - 1)
-            known = done | {group.terms} if group.mixed else done
+            known = done | {group.terms} if group.may_stay else done
             versions: dict[int, Node] = {}
             for i in sorted(range(len(cases)), key=lambda i: -cases[i].values):
                 inner = hoisted_guards(self.settle(body, group, cases[i].t, ranges, {}))
@@ -102,12 +141,14 @@ class _Versions:
                     inner = self.level(inner, ranges, fresh, known, here)
                     versions[i] = guarded(list(cases[i].conds), inner)
             return seq(*(versions[i] for i in sorted(versions)))
-        return self.visit(body, ranges, frozenset())
+        return self.visit(body, ranges, frozenset(), reach if self.sizes else NOTHING)
 
-    def pays(self, group: ConditionGroup, cases: int, size: int) -> bool:
+    def pays(self, group: ConditionGroup, cases: int, size: int, sized: bool) -> bool:
         """Whether versions are worth their code: for guards, and selects over much code."""
         if cases == 1:
             return True
+        if sized:
+            return self.statements + size * (cases - 1) <= BUDGET.sizes * self.narrow
         limit = BUDGET.guards if group.guards and cases == 2 else BUDGET.padding
         limit = BUDGET.bounds if group.runs else limit
         if self.statements + size * (cases - 1) > limit * self.narrow:
@@ -124,8 +165,18 @@ class _Versions:
         """Conditions by outer part: guards first, then those with the fewest instances."""
         found: dict[tuple[Terms, int, bool], ConditionGroup] = {}
         self.collect(body, ranges, {}, False, found)
-        mine = [g for g in found.values() if fresh & self.forms.variables(Affine(0, g.terms))]
+        mine = [g for g in found.values() if self.belongs(g, body, fresh)]
         return sorted(mine, key=lambda g: (g.mixed, not g.guards, not g.modulus, g.count))
+
+    def belongs(self, group: ConditionGroup, body: Node, fresh: frozenset[str]) -> bool:
+        """Whether `body` is the place to split by a group: its variables were bound last, or they
+        are all sizes, and no loop that runs inside moves what is stored.
+        """
+        names = self.forms.variables(Affine(0, group.terms))
+        if not self.sizes or not names <= self.sizes:
+            return bool(fresh & names)
+        loops = {n.var.name: n for n in walk_nodes(body) if isinstance(n, For) and runs(n)}
+        return _only_reduces(body, list(loops), loops)
 
     def collect(
         self,
@@ -136,7 +187,7 @@ class _Versions:
         found: dict[tuple[Terms, int, bool], ConditionGroup],
     ) -> None:
         for cond, guard in _conditions(node):
-            part = split(cond, outer, inner, self.forms)
+            part = self.split(cond, outer, inner)
             if part is None or (part.runs and not guard):
                 continue
             if not part.mixed or _only_reduces(node, [n for n, _ in part.rest.terms], inner):
@@ -151,6 +202,22 @@ class _Versions:
             inner = inner | {node.var.name: node}
         for b in bodies(node):
             self.collect(b, outer, inner, deep, found)
+
+    def split(
+        self, e: Expr, outer: Mapping[str, Interval], inner: Mapping[str, For]
+    ) -> CaseSplit | None:
+        """A condition's outer part; one on sizes alone says nothing of loops that run."""
+        part = split(e, outer, inner, self.forms)
+        if part is None or not self.sizes:
+            return part
+        names = self.forms.variables(Affine(0, part.terms))
+        if not names & self.sizes:
+            return part
+        loops = [inner[n] for n, _ in part.rest.terms]
+        if part.runs or part.mixed:
+            return replace(part, runs=False, mixed=True) if names - self.sizes else None
+        lanes = [self.code.lanes(x) if x.kind is Kind.VECTOR else 1 for x in loops]
+        return replace(part, together=tuple(lanes))
 
     # ---- one version ------------------------------------------------------------------------
 
@@ -172,7 +239,7 @@ class _Versions:
                 conds = [c for c in conds if c != TRUE]
                 taken = rewrite(e.a)
                 return Select(conjunction(conds), taken, rewrite(e.b)) if conds else taken
-            part = split(e, outer, inner, self.forms)
+            part = self.split(e, outer, inner)
             # one whose truth may change within the case was not collected and stays
             if part is None or part not in group.conditions:
                 return None

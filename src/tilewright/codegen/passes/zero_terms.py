@@ -12,6 +12,7 @@ NaN weight no longer turns a padding zero into NaN.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from tilewright.codegen.passes.size import BUDGET, CodeSize
@@ -23,6 +24,8 @@ from tilewright.expr.rewrites.zero_terms import zero_factors
 from tilewright.expr.traversal import conjuncts, free_vars
 from tilewright.nest.marks import marks
 from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Seq, Store, bodies
+
+NO_SIZES: Mapping[str, Interval] = {}
 
 
 def without_zero_terms(node: Node, lanes: frozenset[str] = frozenset()) -> Node:
@@ -64,17 +67,19 @@ def _taken(e: Expr, select: Select) -> Expr:
     return e
 
 
-def with_zero_terms(node: Node, vector_bits: int) -> Node:
+def with_zero_terms(node: Node, vector_bits: int, sizes: Mapping[str, Interval] = NO_SIZES) -> Node:
     """The nest with the conditions of a few sums as selects again.
 
-    Only where the updated elements exist without the condition: a guard stays a guard.
+    Only where the updated elements exist without the condition: a guard stays a guard, and what is
+    in memory beyond a size is not there.
     """
-    return _Restored(CodeSize(vector_bits)).visit(node, {}, {})
+    return _Restored(CodeSize(vector_bits), frozenset(sizes)).visit(node, dict(sizes), {})
 
 
 class _Restored:
-    def __init__(self, code: CodeSize) -> None:
+    def __init__(self, code: CodeSize, sizes: frozenset[str]) -> None:
         self.code = code
+        self.sizes = sizes
         self.forms = AffineForms()
 
     def visit(
@@ -100,7 +105,7 @@ class _Restored:
         windows: dict[str, tuple[Expr, ...]],
     ) -> Node:
         inner = self.visit(body, self.forms.narrowed(ranges, conjuncts(cond)), windows)
-        few = self.code.statements(inner) <= BUDGET.selects
+        few = self.code.statements(inner) <= BUDGET.selects and not self.sizes & free_vars(cond)
         if few and not reads_memory(cond) and _sums(inner) and self.exist(inner, ranges, windows):
             return _selected(inner, cond)
         return If(cond, inner)

@@ -10,8 +10,8 @@ bounds its form; it narrows the variables in it and every form that contains a m
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from math import gcd, lcm, prod
 
 import numpy as np
@@ -154,7 +154,7 @@ class Facts:
         return self._done[form]
 
     def _found(self, form: Affine) -> Interval:
-        found = self._reduced(form, 0)
+        found = self._reduced(form)
         for name, k in form.terms:
             quotient = self._quotient(self.forms.opaque.get(name))
             if quotient is not None:
@@ -177,17 +177,8 @@ class Facts:
         rest = form.without(x).without(y)
         return add(scale(steps, form.coefficient(x)), self._bounds(rest))
 
-    def _reduced(self, form: Affine, start: int) -> Interval:
-        """Bounds of `form`, also by the known forms from number `start` on.
-
-        `p · form = q · fact + rest`, where p and q are such that the rest has an atom less.
-        """
-        found = self._sum(form)
-        for number, (fact, bounds) in enumerate(self.known.items()):
-            for p, q in _ratios(form, fact) if number >= start else ():
-                rest = self._reduced(form.times(p).plus(fact, -q), number + 1)
-                found = intersection(found, multiples(add(rest, scale(bounds, q)), p))
-        return found
+    def _reduced(self, form: Affine) -> Interval:
+        return _by_forms(form, self.known, self._sum)
 
     def _undivided(self, form: Affine, name: str, k: int, a: Expr, c: int) -> Interval:
         """`k·x + k·(a // c) + rest` is `k·((c·x + a) // c) + rest`."""
@@ -248,6 +239,52 @@ class Facts:
         names |= {n: interval(e, ranges) for n, e in opaque.items()}
         form.narrow(names, bounds)
         ranges.update((n, reach) for n, reach in names.items() if n not in opaque)
+
+
+@dataclass(frozen=True, slots=True)
+class LinearFacts:
+    """Bounds of variables, and of forms, taken as they stand: less than `Facts` prove, at once."""
+
+    forms: AffineForms
+    ranges: Mapping[str, Interval]
+    known: Mapping[Affine, Interval] = field(default_factory=dict)
+
+    def loop(self, var: Var, extent: int) -> LinearFacts:
+        """Inside a loop: 0 <= var < extent."""
+        return replace(self, ranges={**self.ranges, var.name: Interval(0, extent - 1)})
+
+    def assume(self, form: Affine) -> LinearFacts:
+        """The facts where a form is at least 0."""
+        known = dict(self.known)
+        _include(known, form, NATURAL)
+        return replace(self, known=known)
+
+    def bounds(self, form: Affine) -> Interval:
+        """Bounds of a form here."""
+        return _by_forms(form, self.known, self._sum)
+
+    def _sum(self, form: Affine) -> Interval:
+        opaque = {n: self.forms.opaque[n] for n, _ in form.terms if n in self.forms.opaque}
+        inner = {n: interval(e, self.ranges) for n, e in opaque.items()}
+        return form.bounds({**self.ranges, **inner} if inner else self.ranges)
+
+
+def _by_forms(
+    form: Affine,
+    known: Mapping[Affine, Interval],
+    plain: Callable[[Affine], Interval],
+    start: int = 0,
+) -> Interval:
+    """Bounds of a form, `plain` ones and those by the known forms from number `start` on.
+
+    `p · form = q · fact + rest`, where p and q are such that the rest has an atom less.
+    """
+    found = plain(form)
+    for number, (fact, bounds) in enumerate(known.items()):
+        for p, q in _ratios(form, fact) if number >= start else ():
+            rest = _by_forms(form.times(p).plus(fact, -q), known, plain, number + 1)
+            found = intersection(found, multiples(add(rest, scale(bounds, q)), p))
+    return found
 
 
 def _every(

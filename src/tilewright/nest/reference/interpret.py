@@ -1,6 +1,7 @@
 """Interpreter: the reference semantics of a concrete program, in NumPy.
 
     interpret(program, {"A": a}, {"B": b}) -> {"C": c}
+    interpret(program, {"A": a}, sizes={"S": 37})       of a program with sizes
 
 Arithmetic is done in the compute dtypes and stored in the storage dtypes. Every buffer starts
 uninitialised: reading an element that nothing wrote, an index outside of a buffer or window, and
@@ -23,6 +24,9 @@ from math import prod
 
 import numpy as np
 
+from tilewright.contract.sizes import checked_sizes
+from tilewright.expr.nodes import Tensor
+from tilewright.expr.sizes import extent_at, shape_at
 from tilewright.expr.tensors import Table
 from tilewright.ground.errors import VerifyError
 from tilewright.nest.gpu.workers import (
@@ -63,13 +67,17 @@ def interpret(
     inputs: Mapping[str, Array],
     constants: Mapping[str, Array] | None = None,
     *,
+    sizes: Mapping[str, int] | None = None,
     rng: np.random.Generator | None = None,
 ) -> dict[str, Array]:
-    """Run `program` and return its outputs by name, in their storage dtypes.
+    """Run `program` and return its outputs by name, in their storage dtypes. With sizes, arrays
+    have the shapes that `sizes` make, so that whatever else a program touches is outside of them.
 
-    Raises InputError for a missing array or one of another shape or dtype, VerifyError where the
-    program reads or writes what it must not.
+    Raises InputError for a missing array or one of another shape or dtype, for a missing size or
+    one out of its range, VerifyError where the program reads or writes what it must not.
     """
+    values = checked_sizes(program.sizes, sizes or {})
+    program = _at(program, values)
     buffers: dict[str, CheckedBuffer] = {}
     for t in program.inputs:
         buffers[t.name] = CheckedBuffer.given(t, inputs, "input")
@@ -81,8 +89,35 @@ def interpret(
     for t in program.outputs:
         buffers[t.name] = CheckedBuffer.fresh(t)
     with np.errstate(all="ignore"):
-        _Interpreter(program, rng).run(program.body, buffers, Lanes.single())
+        _Interpreter(program, rng).run(program.body, buffers, Lanes.single().setting(values))
     return {t.name: buffers[t.name].finished(program.name) for t in program.outputs}
+
+
+def _at(program: Program, values: Mapping[str, int]) -> Program:
+    """The program with the extents that these sizes make; in expressions they stay variables."""
+    if not program.sizes:
+        return program
+
+    def fixed(tensor: Tensor) -> Tensor:
+        return replace(tensor, shape=shape_at(tensor, values))
+
+    def visit(node: Node) -> Node:
+        match node:
+            case For(_, extent):
+                return replace(node, extent=extent_at(extent, values), body=visit(node.body))
+            case Alloc(tensor):
+                return replace(node, tensor=fixed(tensor), body=visit(node.body))
+            case Seq(body):
+                return Seq(tuple(map(visit, body)))
+            case If(_, body):
+                return replace(node, body=visit(body))
+        return node
+
+    inputs, constants, tables, outputs = (
+        tuple(map(fixed, tensors))
+        for tensors in (program.inputs, program.constants, program.tables, program.outputs)
+    )
+    return Program(program.name, inputs, constants, tables, outputs, visit(program.body))
 
 
 class _Interpreter:
@@ -172,6 +207,8 @@ class _Interpreter:
 
     def loop(self, node: For, buffers: Buffers, lanes: Lanes) -> None:
         assert isinstance(node.extent, int)
+        if node.extent == 0:
+            return
         if node.kind is Kind.BLOCK:
             self.blocks(node, buffers, lanes)
         elif node.kind is Kind.VIRTUAL or node.kind in THREADS:

@@ -1,0 +1,88 @@
+"""Extents over sizes: what they are for values of these, at their most, and in memory.
+
+    s, rows = Var("S"), Size("S", 1, 512)
+    x = placeholder((s, 768))               an extent is an int or an expression over sizes
+    extent_at((s + 1) // 2, {"S": 37})      19
+    most((s + 1) // 2, (rows,))             256
+
+What must hold for all values (addresses, memory) works with the *most* of each extent: buffers are
+laid out for it, with a fixed *pitch* between rows (`stored_shape`), and a call touches the
+beginning of each row. Only trip counts and conditions read sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+
+import numpy as np
+
+from tilewright.contract.artifact import ALIGNMENT
+from tilewright.contract.sizes import Sizes
+from tilewright.expr.evaluate import evaluate
+from tilewright.expr.index.intervals import Interval, interval
+from tilewright.expr.index.simplify import simplify
+from tilewright.expr.nodes import Extent, Tensor
+from tilewright.ground.errors import ExprError
+
+FAR_ROWS = 512
+"""Rows a multiple of so many bytes apart meet in few sets of a cache: they get a line more."""
+
+
+def ranges_of(sizes: Sizes) -> dict[str, Interval]:
+    """Bounds of the variables."""
+    return {s.name: Interval(s.least, s.most) for s in sizes}
+
+
+def extent_at(extent: Extent, values: Mapping[str, int]) -> int:
+    """An extent for these values of the sizes."""
+    if isinstance(extent, int):
+        return extent
+    return int(evaluate(extent, {name: np.asarray(v, np.int64) for name, v in values.items()}))
+
+
+def shape_at(tensor: Tensor, values: Mapping[str, int]) -> tuple[int, ...]:
+    """A tensor's shape for these values of the sizes."""
+    return tuple(extent_at(e, values) for e in tensor.shape)
+
+
+def most(extent: Extent, sizes: Sizes) -> int:
+    """The greatest value of an extent. Raises ExprError where the sizes do not bound it."""
+    return _end(extent, sizes).hi or 0
+
+
+def least(extent: Extent, sizes: Sizes) -> int:
+    """The least value of an extent."""
+    return _end(extent, sizes).lo or 0
+
+
+def _end(extent: Extent, sizes: Sizes) -> Interval:
+    if isinstance(extent, int):
+        return Interval(extent, extent)
+    ranges = ranges_of(sizes)
+    found = interval(simplify(extent, ranges), ranges)
+    if found.hi is None:
+        raise ExprError(f"no sizes bound the extent {extent}")
+    return found
+
+
+def stored_shape(tensor: Tensor, sizes: Sizes) -> tuple[int, ...]:
+    """The shape of a tensor's memory: each extent at its most. A last one that varies, of several,
+    takes whole cache lines, so that rows are a fixed pitch apart, one that spreads them over the
+    sets of a cache.
+    """
+    shape = [most(e, sizes) for e in tensor.shape]
+    if len(shape) > 1 and not isinstance(tensor.shape[-1], int):
+        line = max(1, ALIGNMENT // tensor.dtype.bytes)
+        shape[-1] = -(-shape[-1] // line) * line
+        if shape[-1] * tensor.dtype.bytes % FAR_ROWS == 0:
+            shape[-1] += line
+    return tuple(shape)
+
+
+def sure_elements(tensor: Tensor, sizes: Sizes) -> int:
+    """How many elements from the first on are in memory whatever the sizes are: that of a caller
+    ends with its last row.
+    """
+    stored = stored_shape(tensor, sizes)
+    return prod((least(tensor.shape[0], sizes), *stored[1:])) if stored else 1

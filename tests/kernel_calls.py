@@ -1,0 +1,68 @@
+"""Calls of a loaded kernel on arrays between guard pages, laid out as its sizes want them."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tilewright.contract.artifact import ALIGNMENT, Artifact, numpy_dtype
+from tilewright.expr.sizes import shape_at
+from tilewright.nest.nodes import Program
+from tilewright.runtime.buffers import GuardedBuffer
+from tilewright.runtime.cpu import NO_SIZES, LoadedKernel, pointer_array
+
+Array = np.ndarray[Any, Any]
+Arrays = Mapping[str, Array]
+
+
+def called(
+    kernel: LoadedKernel, program: Program, arrays: Arrays, sizes: Mapping[str, int] = NO_SIZES
+) -> dict[str, Array]:
+    """The outputs of a kernel. With sizes, arrays lie at the beginnings of rows whose rest is NaN,
+    and what is written there fails an assertion.
+    """
+    artifact = kernel.artifact
+    arrays = {**arrays, **laid_out(artifact, arrays)} if sizes else arrays
+    buffers = []
+    for tensor in (*program.inputs, *program.constants):
+        array = arrays[tensor.name]
+        alignment = array.itemsize if tensor in program.inputs else ALIGNMENT
+        buffers.append(GuardedBuffer(array.nbytes, alignment=alignment))
+        buffers[-1].view(array.shape, array.dtype)[...] = array
+    outputs = {}
+    for spec in artifact.outputs:
+        dtype = numpy_dtype(spec.dtype)
+        buffers.append(GuardedBuffer(math.prod(spec.shape) * dtype.itemsize, written=True))
+        buffers[-1].fill()
+        outputs[spec.name] = (buffers[-1], buffers[-1].view(spec.shape, dtype))
+    scratch = GuardedBuffer(max(64, artifact.scratch_bytes), written=True)
+    scratch.fill()
+    pointers = pointer_array([b.address for b in buffers])
+    before = {name: view.copy() for name, (_, view) in outputs.items()}
+    kernel(ctypes.addressof(pointers), scratch.address, sizes=sizes)
+    assert all(b.slack_intact() for b in (*buffers, scratch))
+    found = {}
+    for tensor in program.outputs:
+        live = tuple(slice(n) for n in shape_at(tensor, sizes))
+        found[tensor.name] = outputs[tensor.name][1][live].copy()
+        beyond = np.ones(before[tensor.name].shape, np.bool_)
+        beyond[live] = False
+        after = outputs[tensor.name][1]
+        np.testing.assert_array_equal(after[beyond], before[tensor.name][beyond])
+    return found
+
+
+def laid_out(artifact: Artifact, arrays: Arrays) -> dict[str, Array]:
+    """Arrays in the memory of a kernel with sizes, NaN or the least integer beyond them."""
+    found = {}
+    for spec in artifact.inputs:
+        array = arrays[spec.name]
+        is_float = array.dtype.kind not in "iub"
+        rest = np.nan if is_float else np.iinfo(array.dtype).min
+        found[spec.name] = np.full(spec.shape, rest, array.dtype)
+        found[spec.name][tuple(slice(n) for n in array.shape)] = array
+    return found

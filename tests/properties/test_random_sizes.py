@@ -1,0 +1,113 @@
+"""Random DAGs with sizes × random rows of the space at the most × random values: compiled,
+interpreted and the static program of those values by the same gene are equal to the math.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from random_sized_dags import SizedCase, convolution_case, random_sized_case
+from test_random_programs import compare
+
+from kernel_calls import called
+from tilewright.build.compile import build, compile_lowered, compile_request, make_request
+from tilewright.contract.artifact import Artifact
+from tilewright.contract.gene import Gene
+from tilewright.expr.serialize import dag_from_json, dag_to_json, workload_hash
+from tilewright.ground.errors import BuildError, ScheduleError
+from tilewright.nest.print import program_text
+from tilewright.nest.reference.interpret import interpret
+from tilewright.nest.verify import verify
+from tilewright.runtime.cpu import LoadedKernel
+from tilewright.schedule.producers import lowered_of
+from tilewright.space.default import default_gene
+from tilewright.space.space import Space
+from tilewright.target import Target
+from tilewright.testing import interpreted, packed
+
+pytestmark = pytest.mark.no_cover
+
+TARGET = Target.parse("cpu cores=2")
+SEEDS, ROWS, POINTS = 6, 1, 1
+
+
+def check_gene(case: SizedCase, gene: Gene, rng: np.random.Generator, counts: Counter[str]) -> None:
+    """One gene at several values."""
+    dag = case.dag
+    try:
+        lowered = lowered_of(dag, gene, "sized")
+    except ScheduleError:
+        counts["refused"] += 1
+        return
+    counts["programs"] += 1
+    program = lowered.program
+    try:
+        verify(program)
+        artifact, _ = compile_lowered(lowered, TARGET)
+        with LoadedKernel(artifact) as kernel:
+            for values in case.points(rng, POINTS):
+                arrays = case.arrays(values)
+                static = dag.at(values)
+                expected = static.evaluate(arrays)
+                given = {**arrays, **packed(lowered, arrays)}
+                found = [
+                    interpret(program, arrays, packed(lowered, arrays), sizes=values),
+                    called(kernel, program, given, values),
+                ]
+                try:
+                    found.append(interpreted(lowered_of(static, gene, "static"), arrays))
+                except ScheduleError:
+                    counts["static refused"] += 1
+                for outputs in found:
+                    for name, value in expected.items():
+                        compare(outputs[name], value, case.is_exact)
+    except Exception as error:
+        error.add_note(f"{gene.text}\n{program_text(program)}")
+        raise
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_programs_with_sizes_are_the_math_at_every_value(seed: int) -> None:
+    counts: Counter[str] = Counter()
+    check_seed(seed, counts)
+    assert counts["programs"] and not counts["refused"], counts
+
+
+@pytest.mark.parametrize("point", [{"H": 13, "W": 15}, {"H": 7, "W": 7}])
+def test_a_convolution_of_images_of_any_size(point: dict[str, int]) -> None:
+    case, counts = convolution_case(), Counter[str]()
+    gene = default_gene(Space(case.dag.at(point), TARGET, sized=case.dag))
+    check_gene(case, gene, np.random.default_rng(0), counts)
+    assert counts["programs"], counts
+
+
+def test_the_default_program_of_a_request_has_sizes() -> None:
+    dag = random_sized_case(np.random.default_rng(0)).dag
+    artifact = Artifact.from_bytes(compile_request(make_request(dag, None, TARGET, "sized")))
+    assert artifact.sizes == dag.sizes
+
+
+@pytest.mark.parametrize("device", ["cuda:a100", "opencl:pocl"])
+def test_gpus_refuse_a_dag_with_sizes(device: str) -> None:
+    dag = random_sized_case(np.random.default_rng(0)).dag
+    with pytest.raises(BuildError, match=r"has sizes .* which only CPUs have code for"):
+        build(dag, [], Target.parse(device), "sized")
+
+
+def check_seed(seed: int, counts: Counter[str]) -> None:
+    rng = np.random.default_rng(seed)
+    case = random_sized_case(rng)
+    again = dag_from_json(dag_to_json(case.dag))
+    assert again.sizes == case.dag.sizes and workload_hash(again) == workload_hash(case.dag)
+    point = {s.name: s.most for s in case.dag.sizes}
+    space = Space(case.dag.at(point), TARGET, sized=case.dag)
+    population = space.sample(rng, ROWS)
+    for i in range(len(population)):
+        gene = space.gene(int(population.sketch[i]), population.rows[i])
+        try:
+            check_gene(case, gene, rng, counts)
+        except Exception as error:
+            error.add_note(f"seed {seed}, row {i}")
+            raise
