@@ -15,10 +15,13 @@ ever, and what they execute does not count.
 from __future__ import annotations
 
 import difflib
+import os
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy import create_engine, text
 
 from tilewright.measure import ceilings
 from tilewright.target import MIB, Target
@@ -37,8 +40,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--thorough", action="store_true", help="cases that take long, too")
 
 
-LONG = ("test_light_models", "test_end_to_end", "test_hostile_models", "test_torch_backend",
-        "test_readme", "test_tuner", "test_random_programs")  # fmt: skip
+LONG = ("test_cluster", "test_light_models", "test_end_to_end", "test_hostile_models",
+        "test_torch_backend", "test_readme", "test_tuner", "test_random_programs")  # fmt: skip
 """Files with cases of many seconds, the longest first: started last, one would be waited for."""
 
 
@@ -88,3 +91,19 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
 def target() -> Target:
     """A fixed target, so that sketches and golden files do not depend on the machine."""
     return Target.parse("cpu:icelake-server cores=2")
+
+
+@pytest.fixture
+def postgresql() -> Iterator[str]:
+    """URL of an empty schema on the test server, dropped at the end."""
+    server = os.environ.get("TILEWRIGHT_TEST_POSTGRESQL", "")
+    if not server:
+        pytest.skip("TILEWRIGHT_TEST_POSTGRESQL names no server")
+    schema = f"test_{uuid.uuid4().hex}"
+    engine = create_engine(server, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(text(f"CREATE SCHEMA {schema}"))
+    yield f"{server}{'&' if '?' in server else '?'}options=-csearch_path%3D{schema}"
+    with engine.connect() as connection:
+        connection.execute(text(f"DROP SCHEMA {schema} CASCADE"))
+    engine.dispose()

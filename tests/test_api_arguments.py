@@ -74,7 +74,7 @@ def test_tune(given: dict[str, Any], message: str) -> None:
         ("n_jobs", "say nothing: kernels are built on all cores"),
         ("trails", "say trials="),
         ("minute", "say minutes="),
-        ("colour", "it has models, minutes, trials, "),
+        ("flavour", "it has models, minutes, trials, "),
     ],
 )
 def test_words_of_other_tuners_get_a_hint(word: str, hint: str) -> None:

@@ -56,6 +56,8 @@ def test_a_snapshot_sums_up_the_tasks() -> None:
     assert "30 of 90 searched" in state_line(snapshot, 5.0)
     assert "0:35 left" in state_line(snapshot, 5.0)
     assert share_line(snapshot) == "time: search 25 % · run 75 %"
+    of_many = replace(progress(), machines="2 of 3 machines measure · 9.0 trials/s · idle: a")
+    assert f" · {of_many.machines} · " in state_line(Snapshot.of(of_many), 5.0)
 
 
 def test_a_snapshot_of_tasks_that_did_not_run_yet() -> None:

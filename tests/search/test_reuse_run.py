@@ -288,6 +288,44 @@ def test_who_ends_up_behind_is_searched_once_more() -> None:
     assert chosen[5] != 1, "the gradients say"
 
 
+def test_no_two_steps_are_under_way() -> None:
+    """Which programs a step reuses is known when those before it are."""
+    scheduler = plan_scheduler([(2, 8), (1, 4)], dict, rest=8)
+    for _ in range(2):
+        assert scheduler.ready and scheduler.next() == 2
+        scheduler.expect(2, 4)
+    assert not scheduler.ready and not scheduler.done
+    scheduler.tell(2, 1e-3, 4)
+    assert not scheduler.ready
+    scheduler.tell(2, 1e-3, 4)
+    assert scheduler.ready and scheduler.next() == 1
+    scheduler.held = frozenset({1})
+    assert not scheduler.ready
+    scheduler.held = frozenset()
+    scheduler.expect(1, 4)
+    scheduler.tell(1, 1e-3, 4)
+    for _ in range(2):  # what is left is for the gradients
+        assert scheduler.ready
+        scheduler.expect(scheduler.next(), 4)
+    assert not scheduler.ready
+
+
+@pytest.mark.parametrize("lanes", [3])
+def test_a_plan_on_several_machines_measures_each_program_once(
+    database: Database, lanes: int
+) -> None:
+    machine = SimulatedMachine()
+    tuner, planned = tuner_of([*relatives(), matmul(128, 64, 32)], database, machine)
+    tuner.lanes, tuner.ledger = lanes, replace(tuner.ledger, lanes=lanes)
+    tuner.run(Budget(trials=SEARCHED + 4 * LENGTH))
+    assert tuner.trials == SEARCHED + 4 * LENGTH
+    order = [task for task, _ in groupby(w for w, *_ in searched(database))]
+    steps = [step.task for step in planned.plan.steps]
+    assert list(dict.fromkeys(order))[: len(steps)] == steps
+    # default programs are measured twice
+    assert len(machine.measured) == len(list(database.trials())) + len(tuner.tasks)
+
+
 def test_a_task_that_is_exhausted_ends_its_step() -> None:
     scheduler = plan_scheduler([(2, 8), (1, 4)], lambda: {2: 4, 1: 4})
     scheduler.exhausted(2)

@@ -135,6 +135,42 @@ class TestProfile(StrategySuite):
     test_a_tiny_space_is_exhausted = None
 
 
+@pytest.mark.parametrize("name", sorted(MAKERS.keys() - {PROFILE, "reuse"}))
+def test_more_is_proposed_before_the_last_is_told(name: str, target: Target) -> None:
+    """Batches that are under way are told in any order; nothing is proposed twice."""
+    space = small(target, name)
+    s, rng = strategy(name, space), np.random.default_rng(0)
+    batches = []
+    for _ in range(3):
+        batches.append(s.ask(rng, 12))
+        s.expect(batches[-1])  # type: ignore[attr-defined]
+    for batch in reversed(batches):
+        told(s, batch)
+    batches.append(s.ask(rng, 12))
+    genes = [c.gene for batch in batches for c in batch]
+    assert all(batches) and len(set(genes)) == len(genes)
+
+
+def test_what_is_under_way_is_a_parent_that_takes_what_was_predicted(target: Target) -> None:
+    """And counts as tried: half of the first batch explores sketches, not of the second."""
+    space = small(target)
+    s = strategy("evolution", space)
+    assert isinstance(s, EvolutionStrategy)
+    rng = np.random.default_rng(0)
+    first = s.ask(rng, 24)
+    told(s, first[:8])
+    alone = s._parents()
+    s.expect(first[8:])
+    parents = s._parents()
+    assert alone is not None and parents is not None
+    assert len(parents) == len(alone) + len(first[8:])
+    assert (parents.rows[0] == alone.rows[0]).all(), "no prediction beats the best figure"
+    told(s, first[8:])
+    again = s._parents()
+    assert again is not None and len(again) <= len(parents)
+    assert not s._expected
+
+
 @pytest.mark.parametrize("name", MAKERS)
 def test_origins_are_known(name: str, target: Target) -> None:
     batch = strategy(name, small(target, name)).ask(np.random.default_rng(1), 16)

@@ -303,3 +303,47 @@ def test_trials_that_make_nothing_better_are_counted():
 )
 def test_unit_sizes(budget, tasks, trials):
     assert unit_trials(budget, tasks) == trials
+
+
+# ---- several units at once -----------------------------------------------------------------------
+
+
+def test_units_under_way_count_as_if_they_gained_nothing():
+    """Tasks that cost the same take turns, though nothing is told in between."""
+    models = [ObjectiveModel("all", (0, 1, 2), (1, 1, 1))]
+    scheduler = TaskScheduler([TaskInfo(n, 1e6, "", 1.0) for n in "xyz"], models, epsilon=0.0)
+    picked = []
+    for _ in range(9):
+        picked.append(scheduler.next())
+        scheduler.expect(picked[-1], 8)
+    assert sorted(picked[:3]) == sorted(picked[3:6]) == [0, 1, 2]
+    assert scheduler.units.tolist() == [3, 3, 3]
+    assert not scheduler.history and scheduler.fruitless_trials == 0
+    for task in picked:
+        scheduler.tell(task, 0.9, 8)
+    assert scheduler.units.tolist() == [3, 3, 3] and len(scheduler.history) == 9
+
+
+def test_a_told_unit_leaves_no_trace_of_having_been_expected():
+    curves = Curves(2)
+    plain, expected = (curves.scheduler(seed=5, epsilon=0.2) for _ in range(2))
+    for _ in range(60):
+        task = plain.next()
+        assert expected.next() == task
+        expected.expect(task, 64)
+        curves.spend(plain, 1)
+        unit = plain.history[-1]
+        expected.tell(unit.task, unit.best_latency_s, unit.trials)
+    assert expected.history == plain.history
+
+
+def test_held_tasks_are_not_chosen():
+    models = [ObjectiveModel("all", (0, 1), (1, 1))]
+    for kind in (TaskScheduler, RoundRobin):
+        scheduler = kind([TaskInfo(n, 1e6, "", 1.0) for n in "xy"], models)
+        scheduler.held = frozenset({0})
+        assert scheduler.ready and {scheduler.next() for _ in range(9)} == {1}
+        scheduler.held = frozenset({0, 1})
+        assert not scheduler.ready and not scheduler.done
+        scheduler.held = frozenset()
+        assert scheduler.ready

@@ -107,13 +107,31 @@ Strategy: TypeAlias = Annotated[
     ),
 ]
 Runner: TypeAlias = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         metavar="COMMAND",
         help="Measure on another machine: a command that carries standard input and output to "
         "tilewright-runner there, such as 'ssh pi@board tilewright-runner'. Name the machine "
-        "with --target.",
+        "with --target. May be repeated, for several equal machines.",
         show_default=False,
+    ),
+]
+Cluster: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="auto|HOST:PORT",
+        help="Measure on all machines of a Ray cluster at once; auto: the one that this machine "
+        "is of. Needs tilewright[cluster]; see docs/cluster.md.",
+        show_default=False,
+    ),
+]
+OfMachines: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TEXT",
+        help="Of machines of several kinds, those to tune for: a part of their description, which "
+        "is listed when there is no such.",
+        show_default="the most",
     ),
 ]
 
@@ -134,6 +152,8 @@ def tune(
     strategy: Strategy = "evolution",
     seed: Seed = 0,
     runner: Runner = None,
+    cluster: Cluster = None,
+    machine: OfMachines = None,
     quiet: Quiet = False,
 ) -> None:
     """Search for fast programs and record everything measured.
@@ -148,7 +168,8 @@ def tune(
     """
     begun = context.obj or time.monotonic()
     console = output(quiet)
-    chosen = as_target(target)
+    commands = None if runner is None else [arguments.command_words(command) for command in runner]
+    chosen = as_target(None if cluster else target)  # whose machines know what theirs is
     loaded = load_models(models, shape, constant, chains, known_math(math, chosen))
     if minutes is not None:  # what a user waits for counts, the loading of modules and models too
         minutes = max(0.0, minutes - (time.monotonic() - begun) / 60)
@@ -163,10 +184,12 @@ def tune(
                 patience=patience,
                 db=db,
                 objective=goal,
-                target=chosen,
+                target=target if cluster else chosen,
                 strategy=strategy,
                 seed=seed,
-                runner=runner,
+                runner=commands,
+                cluster=cluster,
+                machine=machine,
                 callbacks=[show],
                 progress=False,
             )

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 import operator
 import os
+import shlex
 from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
 from numbers import Real
@@ -35,6 +36,17 @@ def minutes(value: Any) -> float:
     if not is_number or not math.isfinite(value) or value < 0:
         raise InputError(f"minutes is a finite number, 0 or more, such as 10; got {value!r}")
     return float(value)
+
+
+def command_words(text: str) -> list[str]:
+    """A runner's command split as a shell would."""
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise InputError(f"runner command {text!r}: {error}") from None
+    if not words:
+        raise InputError("the runner command is empty: leave it out to measure here")
+    return words
 
 
 ELSEWHERE = {

@@ -21,7 +21,9 @@ from typing import Never, TypeAlias
 from rich.console import Console
 
 from tilewright.contract import arguments
+from tilewright.front.cluster import several_machines
 from tilewright.front.machine import as_target, host_target, keep_ceilings, machine_of
+from tilewright.front.machines import Runners, commands_of
 from tilewright.front.models import Model, PathLike, Task, Tunable, as_tunables
 from tilewright.front.task_measurer import TaskMeasurer
 from tilewright.front.tuning_tasks import merged, model_row, parts_of
@@ -124,7 +126,9 @@ def tune(
     target: Target | str | None = None,
     strategy: str | Maker | Way = "evolution",
     seed: int = 0,
-    runner: Sequence[str] | str | None = None,
+    runner: Runners | None = None,
+    cluster: str | None = None,
+    machine: str | None = None,
     options: RunOptions | None = None,
     rules: Sequence[Rule] = (),
     callbacks: Sequence[Callback] = (),
@@ -139,11 +143,13 @@ def tune(
     Stops after `minutes` or `trials`, whichever comes first (default: 10 minutes), or sooner: once
     `patience` trials in a row made nothing better by a thousandth. Equal tasks of several models
     are tuned once. The same command with the same seed goes on where an earlier one stopped.
-    `runner` is the command of a remote runner. `rules` are sketch rules of one's own, tried before
-    those of the target. Each of `callbacks` is called with a `Progress` after every round; what it
-    raises ends the run, whose records are kept. The logger "tilewright" has rounds (INFO) and
-    trials (DEBUG), too. `progress` shows the run on standard error; None does where that is a
-    terminal or a notebook.
+    `runner` is the command of a remote runner, or several such, each a list of words. `cluster`
+    measures on all machines of a Ray cluster, "HOST:PORT" or "auto" (docs/cluster.md); of several
+    kinds of machines on those whose description has `machine` in it, by default the most. `rules`
+    are sketch rules of one's own, tried before those of the target. Each of `callbacks` is called
+    with a `Progress` after every round; what it raises ends the run, whose records are kept. The
+    logger "tilewright" has rounds (INFO) and trials (DEBUG), too. `progress` shows the run on
+    standard error; None does where that is a terminal or a notebook.
 
     `strategy` is how to search, one of `STRATEGIES`; a class of one's own, called with a task's
     space, feature extractor and cost model (docs/strategies.md); or a `Way`, which says who allots
@@ -175,17 +181,24 @@ def tune(
     seed = arguments.count("seed", seed, least=0)
     goal = as_objective(objective)
     observe = _observer(callbacks)
-    chosen = as_target(target)
-    given = parts_of(as_tunables(models), chosen)
-    if runner is None and chosen.backend.device is not None:
-        device_of(chosen)
-    tasks, groups = merged(given)
     budget_s = None if budget.minutes is None else budget.minutes * 60
-    with (
-        showing(progress, observe) as told,
-        Database.open(db) as database,
-        contextlib.closing(TaskMeasurer(chosen, runner, options, budget_s)) as measurer,
-    ):
+    with contextlib.ExitStack() as stack:
+        many = stack.enter_context(
+            several_machines(cluster, runner, target, machine, options, budget_s)
+        )
+        chosen = as_target(target) if many is None else many.target
+        given = parts_of(as_tunables(models), chosen)
+        command = next(iter(commands_of(runner)), None)
+        is_here = command is None and many is None
+        look = many.look if many else LoadWatch().look if is_here else quiet
+        if is_here and chosen.backend.device is not None:
+            device_of(chosen)
+        tasks, groups = merged(given)
+        told = stack.enter_context(showing(progress, observe))
+        database = stack.enter_context(Database.open(db))
+        measurer = many or stack.enter_context(
+            contextlib.closing(TaskMeasurer(chosen, command, options, budget_s))
+        )
         schedulers: SchedulerMaker = way.scheduler
         planned = None
         if way.reuse is not None:
@@ -200,9 +213,10 @@ def tune(
             tasks, database, machine_of(chosen), measurer, chosen,
             _scheduler(schedulers, groups, goal), way, seed, tuple(rules),
             None if planned is None else planned.maker,
-            disturbance=Disturbance() if runner else Disturbance(LoadWatch().look), begun=begun,
+            disturbance=Disturbance(look), begun=begun,
+            lanes=len(many.lanes) if many else 1, machines=many.line if many else quiet,
         )  # fmt: skip
-        _register(tuner, given, groups, is_remote=runner is not None)
+        _register(tuner, given, groups, is_remote=not is_here)
         result = TuneResult.of(tuner, tuner.run(budget, told))
         if planned is not None:
             planned.tell()
@@ -235,6 +249,11 @@ def plan(
         with Database.open(name, create=False, readonly=True) as database:
             recorded, foreign = known_tasks(database, machine_of(chosen))
     return make_plan(tasks, chosen, recorded, foreign, _all_rules(rules, chosen), COSTS[mode])
+
+
+def quiet() -> str:
+    """Nothing to tell of machines."""
+    return ""
 
 
 def _all_rules(rules: Sequence[Rule], target: Target) -> Sequence[Rule] | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from time import monotonic
+from typing import Any
 
 from tilewright.build import make_request
 from tilewright.contract.gene import Gene
@@ -28,7 +29,8 @@ class TaskMeasurer:
     """Measures programs of tasks, given as genes: a LocalMeasurer in the tuner's terms. In a run of
     `budget_s` a trial has less time than usual, unless `options` say how much; what does not end in
     that is no failure, but UNFINISHED. A default program, without which nothing begins, has all the
-    time that is left.
+    time that is left. `local` is what measures, a LocalMeasurer here where none is given; `loaded`
+    are the tasks that it knows.
     """
 
     target: Target
@@ -36,6 +38,9 @@ class TaskMeasurer:
     options: RunOptions | None = None
     budget_s: float | None = None
     known: dict[str, MeasureTask] = field(default_factory=dict)
+    builders: int | None = None
+    local: Any = None
+    loaded: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         # One core is the runner's; on the others programs are built while a GPU runs some.
@@ -44,9 +49,12 @@ class TaskMeasurer:
         self.until_s = None if self.budget_s is None else monotonic() + self.budget_s
         repeats = RunOptions.within(self.budget_s).repeats
         self.usual = self.options or RunOptions(repeats=repeats)
-        self.local = LocalMeasurer(runner=self.command, options=self.usual, free_cores=free)
-        if self.budget_s is not None:
-            self.local.launch()
+        if self.local is None:
+            self.local = LocalMeasurer(
+                runner=self.command, options=self.usual, builders=self.builders, free_cores=free
+            )
+            if self.budget_s is not None:
+                self.local.launch()
 
     def measure(
         self,
@@ -60,6 +68,7 @@ class TaskMeasurer:
         requests = [self._request(task, gene) for gene in genes]
         hurried_s = self._hurry(is_default=list(genes) == [default])
         failed: BatchFailedError | None = None
+        results: list[MeasureResult]
         try:
             results = self.local.measure(self._task(task, default), requests, best_s, default_s)
         except BatchFailedError as error:

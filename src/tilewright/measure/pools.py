@@ -10,14 +10,14 @@ with RunnerClient() as runner:                            or RunnerClient(["ssh"
 from __future__ import annotations
 
 import queue
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
 from dataclasses import dataclass
 from typing import Any, Self
 
+from tilewright.contract import arguments
 from tilewright.contract.surroundings import ALONE, Setting
-from tilewright.ground.errors import InputError, RunError
+from tilewright.ground.errors import RunError
 from tilewright.ground.text import harmless
 from tilewright.measure.gate import Tolerance
 from tilewright.measure.inputs import InputKind
@@ -138,12 +138,7 @@ class RunnerClient:
         shell would. Raises InputError for one that cannot be.
         """
         if isinstance(command, str):
-            try:
-                command = shlex.split(command)
-            except ValueError as error:
-                raise InputError(f"runner command {command!r}: {error}") from None
-            if not command:
-                raise InputError("the runner command is empty: leave it out to measure here")
+            command = arguments.command_words(command)
         self.worker = Worker(command or worker_command("runner"), "run", env)
 
     @property

@@ -78,6 +78,8 @@ def state_line(snapshot: Snapshot, since_s: float, ticking: bool = True) -> str:
         parts.append(f"{count(snapshot.errors, 'error')}")
     if ticking:
         parts.append(clock(snapshot.elapsed_s + since_s))
+    if snapshot.machines:
+        parts.append(snapshot.machines)
     if snapshot.left_s is not None:
         parts.append(f"{clock(max(0.0, snapshot.left_s - since_s))} left")
     return " · ".join(parts)

@@ -21,6 +21,7 @@ from statistics import median
 from tilewright.contract.gene import Gene
 from tilewright.records.database import Database
 from tilewright.records.rows import Trial
+from tilewright.search.flight import each
 from tilewright.search.tasks import Measurer, TaskSearch
 
 FINALISTS = 2
@@ -36,7 +37,7 @@ class Confirmation:
 
     A `brief` one measures the best program of each task alone: the best figure of a few is seldom
     a lucky one. `drifted` hears what a default program took when it was measured first, and what
-    it takes now.
+    it takes now. So many tasks at once as there are `lanes`.
     """
 
     database: Database
@@ -44,6 +45,7 @@ class Confirmation:
     measurer: Measurer
     drifted: Callable[[float, float], None] = lambda *_: None
     brief: bool = False
+    lanes: int = 1
 
     def run(
         self,
@@ -61,12 +63,16 @@ class Confirmation:
         costs = [s.task.weight * (s.best_s or 0.0) for s in searches]
         wanted = [i for i, s in enumerate(searches) if s.task.weight]
         order = sorted(wanted, key=lambda i: -costs[i])
+        begins = told if self.lanes == 1 else lambda _: None  # others are heard in between
         stages = (self._finalists,) if self.brief else (self._finalists, self._leaders)
         for finish in stages:
-            for i in order:
-                if is_late():
-                    break
-                if finish(searches[i], is_late, partial(told, i)):
+            jobs = (
+                (i, partial(finish, searches[i], is_late, partial(begins, i)))
+                for i in order
+                if not is_late()
+            )
+            for i, is_new in each(jobs, self.lanes):
+                if is_new:
                     self.settle(searches[i])
                     told(i)
         for search in searches:

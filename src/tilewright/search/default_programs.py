@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import median
 
 import numpy as np
@@ -20,7 +21,8 @@ from tilewright.contract.gene import Gene
 from tilewright.ground.text import one_line
 from tilewright.records.rows import DEFAULT, Trial
 from tilewright.search.disturbance import Disturbance
-from tilewright.search.measuring import Ledger
+from tilewright.search.flight import each
+from tilewright.search.measuring import Answer, Ledger
 from tilewright.search.strategies.memory import Candidate
 from tilewright.search.tasks import UNFINISHED, Measured, TaskSearch
 from tilewright.space.default import default_gene
@@ -69,38 +71,54 @@ class DefaultPrograms:
         estimates_s = [s.expected_s for s in self.searches]
         early: dict[int, Sequence[Measured]] = {}
         found: dict[int, tuple[Candidate, Candidate | None]] = {}
-        for i in first:
-            if found and is_late():
-                break
-            search = self.searches[i]
-            found[i] = default, _ = self._default(search)
-            is_known = bool(self.ledger.known(search, [default.gene]))
-            early[i] = () if is_known else self.ledger.results(search, [default])
+        jobs = (self._job(i, found) for i in first if not (found and is_late()))
+        for i, answer in each(jobs, self.ledger.lanes):
+            early[i] = self.ledger.counted(self.searches[i], answer) if answer else ()
             told(i)
-        for i, (default, parent) in found.items():
-            self._keep(self.searches[i], default, parent, early[i], bool(early[i]) and is_late())
+        jobs = (self._job(i, found, early[i], is_late) for i in found)
+        for i, answer in each(jobs, self.ledger.lanes):
+            search, results = self.searches[i], early[i]
+            if answer:
+                results = [*self.ledger.counted(search, answer), *results]
+            self._keep(search, *found[i], results)
             told(i)
         self._expect(estimates_s)
 
     def begin(self, search: TaskSearch) -> None:
         """Measure that of one task."""
-        self._keep(search, *self._default(search))
+        default, parent = self._default(search)
+        is_known = bool(self.ledger.known(search, [default.gene]))
+        results = () if is_known else self.ledger.results(search, [default])
+        self._keep(search, default, parent, results)
+
+    def _job(
+        self,
+        i: int,
+        found: dict[int, tuple[Candidate, Candidate | None]],
+        early: Sequence[Measured] = (),
+        is_late: Callable[[], bool] = lambda: False,
+    ) -> tuple[int, Callable[[], Answer | None]]:
+        """What measures a task's default program, which is put into `found`, unless it is known, or
+        `early` results are enough.
+        """
+        search = self.searches[i]
+        found[i] = default, _ = found.get(i) or self._default(search)
+        if self.ledger.known(search, [default.gene]) or (early and is_late()):
+            return i, lambda: None
+        return i, partial(self.ledger.ask, search, [default])
 
     def _keep(
         self,
         search: TaskSearch,
         default: Candidate,
         parent: Candidate | None,
-        early: Sequence[Measured] = (),
-        is_enough: bool = False,
+        results: Sequence[Measured],
     ) -> None:
-        """Record a default program, unless it is known, and take it for the first parent, too: it
-        is what the estimate takes for best among thousands. It is measured once more, unless the
-        `early` results are enough.
+        """Record a default program by its `results`, unless it is known, and take it for the first
+        parent, too: it is what the estimate takes for best among thousands.
         """
         known = self.ledger.known(search, [default.gene]).get(default.gene)
         if known is None:
-            results = [*(() if is_enough else self.ledger.results(search, [default])), *early]
             if len(results) > 1 and all(r.latencies_s for r in results):
                 self.disturbance.drifted(*map(_seconds, results))
             best = min(results, key=_seconds)

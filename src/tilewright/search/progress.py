@@ -107,7 +107,8 @@ class Progress:
     programs", "search" or "confirming". `shares` are wall seconds by activity, of them
     `default_programs_s` those until the search began: so many `default_programs` are measured
     before, of which `default_share` (of the work, from 0 to 1) is done. `load` says why the machine
-    is busy now, `busy` when it was in this run; both are empty if it was not.
+    is busy now, `busy` when it was in this run; both are empty if it was not. `machines` says what
+    each of several machines does.
     """
 
     tasks: tuple[TaskResult, ...]
@@ -122,6 +123,7 @@ class Progress:
     default_share: float = 1.0
     load: str = ""
     busy: str = ""
+    machines: str = ""
 
     @property
     def task(self) -> TaskResult:

@@ -18,7 +18,8 @@ reached, it may reach. Tasks are similar when their structure keys (shapes left 
 task of largest gain is next; one time in `1 / epsilon` it is any task that can gain.
 
 `next` depends on what was told, in order, and on the seed, and on nothing else: a run that is
-resumed by telling it the past again goes on as the uninterrupted one.
+resumed by telling it the past again goes on as the uninterrupted one. Where several units are spent
+at once, one that is under way (`expect`) counts as if it had made nothing better, until it is told.
 """
 
 from __future__ import annotations
@@ -102,6 +103,9 @@ class TaskScheduler:
         self._best = np.array([task.default_latency_s or np.inf for task in tasks], np.float64)
         self._curves: list[list[float]] = [[] for _ in tasks]
         self._exhausted = np.zeros(len(tasks), np.bool_)
+        self._under_way: list[list[int]] = [[] for _ in tasks]  # trials of units not told yet
+        self.held: frozenset[int] = frozenset()
+        """Tasks that cannot have another unit before what is under way is told."""
         self.fruitless_trials = 0
         """How many trials there were since one made the objective better by a thousandth."""
         self._reached = self._current()
@@ -112,6 +116,8 @@ class TaskScheduler:
         """A unit was spent on `task`; `best_latency_s` is its best so far, inf if nothing ran."""
         if not best_latency_s > 0:
             raise InputError(f"task {self.tasks[task].name}: a latency of {best_latency_s} s")
+        if self._under_way[task]:
+            self._under_way[task].pop(0)
         self._best[task] = min(self._best[task], best_latency_s)
         self._curves[task].append(float(self._best[task]))
         self.history.append(Unit(task, best_latency_s, trials))
@@ -119,6 +125,10 @@ class TaskScheduler:
         current = self._current()
         if self._reached - current > GAIN * abs(self._reached):
             self._reached, self.fruitless_trials = current, 0
+
+    def expect(self, task: int, trials: int) -> None:
+        """A unit of so many trials is under way for `task`, to be told in its turn."""
+        self._under_way[task].append(trials)
 
     def begin(self, task: int, default_latency_s: float) -> None:
         """The default program of `task` was measured (inf: it fails): no estimate counts longer."""
@@ -133,8 +143,9 @@ class TaskScheduler:
 
     @property
     def units(self) -> npt.NDArray[np.int64]:
-        """Units spent on each task."""
-        return np.array([len(curve) for curve in self._curves], np.int64)
+        """Units spent on each task, those under way included."""
+        pairs = zip(self._curves, self._under_way, strict=True)
+        return np.array([len(curve) + len(more) for curve, more in pairs], np.int64)
 
     @property
     def best_latencies_s(self) -> Floats:
@@ -155,14 +166,23 @@ class TaskScheduler:
         """Whether no task can make the objective better: all exhausted, stalled or quick enough."""
         return not self._eligible().any()
 
+    @property
+    def ready(self) -> bool:
+        """Whether a task that is not held can have a unit now."""
+        return bool(self._open().any())
+
+    def most(self, task: int) -> float:
+        """How many trials one unit of a task may have."""
+        return np.inf
+
     # ---- what is next -------------------------------------------------------------------------
 
     def next(self) -> int:
-        """The task to spend a unit on; the same one until something is told.
+        """The task to spend a unit on; the same one until something is told, or expected.
 
         When `done`, the task with fewest units. Raises InputError when all tasks are exhausted.
         """
-        eligible = self._eligible()
+        eligible = self._open()
         if not eligible.any():
             if self._exhausted.all():
                 raise InputError("no task has a program left to measure: stop tuning")
@@ -171,7 +191,7 @@ class TaskScheduler:
         fresh = eligible & (self.units == 0)
         if fresh.any():
             return int(np.where(fresh, gains, -np.inf).argmax())
-        rng = np.random.default_rng([self.seed, len(self.history)])
+        rng = np.random.default_rng([self.seed, int(self.units.sum())])
         if rng.random() < self.epsilon:
             return int(rng.choice(np.flatnonzero(eligible)))
         return int(gains.argmax())
@@ -179,7 +199,7 @@ class TaskScheduler:
     def gains(self) -> Floats:
         """How much better one more unit is expected to make the objective, for each task."""
         latencies = self._latencies()
-        recent = np.array([self._recent(curve) for curve in self._curves])
+        recent = np.array([self._recent(task) for task in range(len(self.tasks))])
         ahead = np.maximum(
             latencies / np.maximum(self.units, 1), latencies - self.beta * self._similar(latencies)
         )
@@ -189,8 +209,16 @@ class TaskScheduler:
     def _eligible(self) -> npt.NDArray[np.bool_]:
         return ~self._exhausted & (self.goal.gradient(self._latencies(), self._curves) > 0)
 
-    def _recent(self, curve: Sequence[float]) -> float:
+    def _open(self) -> npt.NDArray[np.bool_]:
+        """The eligible tasks that are not held."""
+        eligible = self._eligible()
+        eligible[list(self.held)] = False
+        return eligible
+
+    def _recent(self, task: int) -> float:
         """Latency won for each of the last `window` units; 0 while there are not as many."""
+        curve = self._curves[task]
+        curve = curve + curve[-1:] * len(self._under_way[task])
         if len(curve) <= self.window or not np.isfinite(curve[-1 - self.window]):
             return 0.0
         return (curve[-1 - self.window] - curve[-1]) / self.window
@@ -222,7 +250,7 @@ class RoundRobin(TaskScheduler):
 
     def next(self) -> int:
         """The task with fewest units among those that can make the objective better."""
-        eligible = self._eligible()
+        eligible = self._open()
         if not eligible.any():
             return super().next()
         return int(np.where(eligible, self.units, np.inf).argmin())

@@ -223,7 +223,7 @@ class TaskSearch:
     with. `default_s` and `best_s` are what is told: the search's own figures, and once `confirmed`
     those of turns that the two programs took. `expected_s` is what the default program is taken
     for while it was not measured, `fault` what came of it instead of a figure. `composed` is what
-    the records of the task's parts make up.
+    the records of the task's parts make up. `rounds` have been told, so many more are `under_way`.
     """
 
     task: TuningTask
@@ -244,6 +244,7 @@ class TaskSearch:
     expected_s: float | None = None
     fault: str = ""
     composed: Gene | None = None
+    under_way: int = 0
 
     def __post_init__(self) -> None:
         """What no strategy proposes is measured first."""
@@ -286,9 +287,19 @@ class TaskSearch:
         """About what its default program takes: the least estimate of a few programs."""
         return estimated_s(self.space, self.extractor)
 
+    @property
+    def next_round(self) -> int:
+        """The number of the round to be proposed."""
+        return self.rounds + self.under_way
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a round may be proposed before the last ones are told."""
+        return not self.under_way or callable(getattr(self.strategy, "expect", None))
+
     def propose(self, seed: int, n: int) -> list[Candidate]:
         """The candidates of the next round; the same ones whenever the state is the same."""
-        entropy = [seed, zlib.crc32(self.task.hash.encode()), self.rounds]
+        entropy = [seed, zlib.crc32(self.task.hash.encode()), self.next_round]
         rng = np.random.default_rng(entropy)
         batch = self.offered.ask(rng, n)
         if len(batch) < n:
@@ -302,8 +313,15 @@ class TaskSearch:
         self.exhausted = not batch
         return batch
 
+    def expect(self, batch: Sequence[Candidate]) -> None:
+        """A round that is to be measured, and told later."""
+        self.under_way += 1
+        if callable(expect := getattr(self.strategy, "expect", None)):
+            expect(*self._scored(batch))
+
     def tell(self, batch: Sequence[Candidate], latencies: Sequence[float | None]) -> None:
         """Close a round with its results: seconds, or None for a failure."""
+        self.under_way = max(0, self.under_way - 1)
         self.offered.tell(batch, latencies)
         self.strategy.tell(*self._scored(batch, latencies))
         self.rounds += 1

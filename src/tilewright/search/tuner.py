@@ -8,16 +8,20 @@ measurer runs it, the batch is recorded in one transaction, and the shared cost 
 database with records of the same seed the loop takes each round's candidates from there instead of
 searching for them, and results that anyone recorded are looked up, not measured again: a killed
 run goes on as if it had not been.
+
+On several machines many rounds are under way at once (`flight`), of several tasks, and of one task
+before its last are back; the model learns meanwhile. A run that goes on is then told all that is
+recorded first.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from math import inf
 
-from tilewright.contract.gene import Gene
 from tilewright.cost.features import COLUMNS
 from tilewright.ground import log
 from tilewright.ground.text import duration
@@ -29,6 +33,7 @@ from tilewright.schedule.templates import Template, templates_of
 from tilewright.search.confirmation import Confirmation
 from tilewright.search.default_programs import DefaultPrograms
 from tilewright.search.disturbance import Disturbance
+from tilewright.search.flight import TELL_S, Flight, Round
 from tilewright.search.measuring import Ledger, Shares
 from tilewright.search.model.cost_model import GradientBoostedModel
 from tilewright.search.model.training_set import TrainingSet, pretrain
@@ -87,7 +92,8 @@ class TimeLeft:
 @dataclass
 class Tuner:
     """Tunes tasks together, by a `way` to search, or what `maker` gives each task instead; `rules`
-    are the user's sketch rules, tried before those of the target. `default_programs_s` is how long
+    are the user's sketch rules, tried before those of the target. The measurer measures as much at
+    once as it has `lanes`, and `machines` says what they do. `default_programs_s` is how long
     default programs took. The time counts from `begun` on, by the monotonic clock (None: from when
     it runs).
     """
@@ -107,18 +113,23 @@ class Tuner:
     begun: float | None = None
     default_programs_s: float = 0.0
     checkpoint_s: float = 0.0  # when the database's file was last made whole
+    lanes: int = 1
+    machines: Callable[[], str] = lambda: ""
 
     def __post_init__(self) -> None:
         self.model = GradientBoostedModel(seed=self.seed)
         self.rows = TrainingSet(len(COLUMNS))
         self.learned = 0
+        self.trainer: Executor | None = None  # where machines do not wait for the model
+        self.training: Future[None] | None = None
         self.recorded: dict[tuple[int, int], list[Candidate]] = {}  # by task and round
         self.resuming = True
         make = self.maker or (lambda _: self.way.make)
         self.searches = [self._search(task, make(task)) for task in self.tasks]
         self.ledger = Ledger(
-            self.database, self.machine.fingerprint, self.measurer, self.seed, self.shares
-        )
+            self.database, self.machine.fingerprint, self.measurer, self.seed, self.shares,
+            self.lanes,
+        )  # fmt: skip
         has_own = bool(self.rules) or self._templates != templates_of(self.target)
         self.defaults = DefaultPrograms(
             self.ledger, self.searches, self.target, has_own, self.disturbance
@@ -170,19 +181,18 @@ class Tuner:
             self._pretrain(budget)
         self.recorded = self._recorded()
         unit = min(unit, budget.patience or unit)
-        task = 0
-        while not (self._spent(budget, scheduler) or scheduler.done):
-            task = scheduler.next()
-            size = unit if budget.trials is None else min(unit, budget.trials - self.trials)
-            self._round(task, min(size, self._in_time(task, budget)), scheduler)
-            self._keep_run()
-            tell(task)
+        with Flight(self.ledger, self.lanes) as flight, ThreadPoolExecutor(1) as threads:
+            if self.lanes > 1:
+                self.trainer = threads
+                self._replay(scheduler)
+            task = self._rounds(flight, scheduler, budget, unit, tell)
         confirmation = Confirmation(
             self.database,
             self.machine.fingerprint,
             self.measurer,
             self.disturbance.drifted,
             brief=self.way.short,
+            lanes=self.lanes,
         )
         limit_s = inf if budget.minutes is None else budget.minutes * 60
         pace = TimeLeft(lambda: self.elapsed_s, self.start_s)
@@ -192,6 +202,55 @@ class Tuner:
         tell(task, CONFIRMING)
         self._keep_run()
         return self.searches
+
+    def _rounds(
+        self,
+        flight: Flight,
+        scheduler: TaskScheduler,
+        budget: Budget,
+        unit: int,
+        tell: Callable[[int], None],
+    ) -> int:
+        """Rounds of `unit` trials and more until the budget is spent; the last one's task."""
+        task = 0
+        while True:
+            is_over = self._spent(budget, scheduler, flight.trials) or scheduler.done
+            if is_over and self.elapsed_s >= self._search_until_s(budget):
+                flight.give_up()
+            scheduler.held = frozenset(r.task for r in flight.rounds if not r.search.is_open)
+            room = 0 if is_over or not scheduler.ready else flight.room
+            if room:
+                task = scheduler.next()
+                size = unit
+                if self.lanes > 1:
+                    size = int(max(unit, min(room, scheduler.most(task))))
+                if budget.trials is not None:
+                    size = min(size, budget.trials - self.trials - flight.trials)
+                size = min(size, self._in_time(task, budget) - flight.trials)
+                one = self._begin(task, max(1, size), scheduler)
+                if one is None:
+                    self._keep_run()
+                    tell(task)
+                    continue
+                flight.launch(one)
+            elif not flight.rounds:
+                return task
+            for one in flight.landed(0.0 if room else TELL_S):
+                task = one.task
+                self._end(one, scheduler)
+                self._keep_run()
+                tell(task)
+
+    def _replay(self, scheduler: TaskScheduler) -> None:
+        """Tell what earlier runs of this seed recorded, round by round."""
+        for (task, number), batch in sorted(self.recorded.items(), key=lambda r: r[0][::-1]):
+            search = self.searches[task]
+            if not search.begun:
+                self._begin_task(task, scheduler)
+            search.rounds = number
+            known = self.ledger.known(search, [c.gene for c in batch])
+            self._end(Round(task, search, number, batch, known), scheduler)
+        self.recorded = {}
 
     def _listed(self, budget: Budget) -> Budget:
         """The budget, of no more trials than all lists together have programs."""
@@ -207,8 +266,8 @@ class Tuner:
         """Wall seconds since the run began."""
         return time.monotonic() - self.started
 
-    def _spent(self, budget: Budget, scheduler: TaskScheduler) -> bool:
-        if budget.trials is not None and self.trials >= budget.trials:
+    def _spent(self, budget: Budget, scheduler: TaskScheduler, under_way: int = 0) -> bool:
+        if budget.trials is not None and self.trials + under_way >= budget.trials:
             return True
         if budget.patience is not None and scheduler.fruitless_trials >= budget.patience:
             log.info("nothing better in %d trials", scheduler.fruitless_trials)
@@ -254,6 +313,7 @@ class Tuner:
             default_share=self.default_share,
             load=self.disturbance.reason,
             busy=self.disturbance.summary,
+            machines=self.machines(),
         )
 
     def register(self) -> None:
@@ -282,21 +342,32 @@ class Tuner:
         self.defaults.measure(first, lambda: self.elapsed_s >= limit_s, tell)
         self.default_programs_s, self.default_share = self.elapsed_s, 1.0
 
-    def _round(self, index: int, size: int, scheduler: TaskScheduler) -> None:
+    def _begin_task(self, index: int, scheduler: TaskScheduler) -> None:
+        """Measure a task's default program, which was left for later."""
+        started, search = time.monotonic(), self.searches[index]
+        self.defaults.begin(search)
+        scheduler.begin(index, search.best_s or float("inf"))
+        self.default_programs_s += time.monotonic() - started
+
+    def _begin(self, index: int, size: int, scheduler: TaskScheduler) -> Round | None:
+        """A task's next round, which is expected from now on; None where there is none left."""
         search = self.searches[index]
         if not search.begun:
-            started = time.monotonic()
-            self.defaults.begin(search)
-            scheduler.begin(index, search.best_s or float("inf"))
-            self.default_programs_s += time.monotonic() - started
+            self._begin_task(index, scheduler)
         batch = self._batch(index, size)
         if not batch:
             scheduler.exhausted(index)
-            return
+            return None
         known = self.ledger.known(search, [c.gene for c in batch])
-        missing = [c for c in batch if c.gene not in known]
-        known |= {t.gene: t for t in self.ledger.measure(search, missing)}
-        trials = [known.get(c.gene) for c in batch]
+        one = Round(index, search, search.next_round, batch, known)
+        search.expect(batch)
+        scheduler.expect(index, len(batch))
+        return one
+
+    def _end(self, one: Round, scheduler: TaskScheduler) -> None:
+        """Learn from a round that was measured, and tell it."""
+        search, batch = one.search, one.batch
+        trials = [one.known.get(c.gene) for c in batch]
         for candidate, trial in zip(batch, trials, strict=True):
             log.debug("%s %s: %s", search.task.name, candidate.gene.hash[:8], _outcome(trial))
         latencies = [None if t is None else t.measured_s for t in trials]
@@ -310,7 +381,7 @@ class Tuner:
             )
         search.tell(batch, latencies)
         self.trials += len(batch)
-        scheduler.tell(index, search.best_s or float("inf"), len(batch))
+        scheduler.tell(one.task, search.best_s or float("inf"), len(batch))
 
     def _batch(self, index: int, size: int) -> list[Candidate]:
         """The candidates of a task's next round: as recorded, or else proposed.
@@ -328,27 +399,32 @@ class Tuner:
         batch = search.propose(self.seed, size)
         self.shares.search += time.monotonic() - started
         genes = {c.gene for c in batch}
-        if {c.gene for c in recorded} <= genes and genes.isdisjoint(self._later(index)):
+        later = self._later(index)
+        if {c.gene for c in recorded} <= genes and genes.isdisjoint(
+            c.gene for number in later for c in self.recorded[index, number]
+        ):
             return batch
         self.resuming = False
+        if not recorded:  # none of it was measured when a run on several machines ended
+            search.rounds = later[0]
+            return self.recorded[index, later[0]]
         return recorded
 
-    def _later(self, index: int) -> set[Gene]:
-        """Programs of a task that are recorded of rounds after its next one."""
+    def _later(self, index: int) -> list[int]:
+        """The rounds of a task after its next one that are recorded."""
         rounds = self.searches[index].rounds
-        return {
-            c.gene
-            for (task, number), batch in self.recorded.items()
-            if task == index and number > rounds
-            for c in batch
-        }
+        return sorted(number for task, number in self.recorded if task == index and number > rounds)
 
     def _train(self) -> None:
-        if self.rows.programs == self.learned:
+        if self.rows.programs == self.learned or (self.training and not self.training.done()):
             return
-        started = time.monotonic()
-        self.model.update(self.rows)
-        self.learned = self.rows.programs
+        if self.training is not None:
+            self.training.result()
+        started, self.learned = time.monotonic(), self.rows.programs
+        if self.trainer is not None:
+            self.training = self.trainer.submit(self.model.update, self.rows)
+        else:
+            self.model.update(self.rows)
         self.shares.train += time.monotonic() - started
 
     def _keep_facts(self, budget: Budget) -> None:

@@ -417,6 +417,17 @@ class PlanScheduler(TaskScheduler):
         is_spent = self._rest is not None and self._rest <= 0
         return self._step() is None and (is_spent or super().done)
 
+    def most(self, task: int) -> float:
+        return super().most(task) if self._step() is None else self._left[task]
+
+    @property
+    def ready(self) -> bool:
+        """A step's programs are known when those before are, so no two steps are under way."""
+        step = self._step()
+        if step is not None:
+            return step not in self.held and self._left[step] > sum(self._under_way[step])
+        return super().ready and (self._rest is None or self._rest > sum(map(sum, self._under_way)))
+
     def next(self) -> int:
         step = self._step()
         return super().next() if step is None else step

@@ -43,6 +43,9 @@ class BeamStrategy:
         found = Scored(population[order], score[order], named(SAMPLE, len(order)))
         return self._memory.candidates(found, n, with_score=True)
 
+    def expect(self, batch: Sequence[Candidate]) -> None:
+        """The memory knows what was proposed."""
+
     def tell(self, batch: Sequence[Candidate], latencies: Sequence[float | None]) -> None:
         """Remember what was measured."""
         self._memory.remember(batch)

@@ -120,6 +120,9 @@ class Listed:
             batch += self.memory.candidates(part, n, self.with_score)
         return batch
 
+    def expect(self, batch: Sequence[Candidate]) -> None:
+        """The list does not depend on what is measured."""
+
     def tell(self, batch: Sequence[Candidate], latencies: Sequence[float | None]) -> None:
         """Remember what was measured."""
         self.memory.remember(batch)

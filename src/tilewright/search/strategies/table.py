@@ -11,6 +11,7 @@ exhausted. `STRATEGIES` has the ways to search by name.
 from __future__ import annotations
 
 import logging
+from bisect import insort
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -54,11 +55,15 @@ PER_TRIAL = 128  # population per program to be measured: a small batch needs a 
 SMALLEST_POPULATION = 256
 PROFILED = 12  # of a task's profile come before evolution: half of it, a first round's worth
 Option: TypeAlias = tuple[tuple[int, ...], ...]  # of choices: the first column, all values
+LEAST_SHARE = 1e-3  # of the best one's throughput, of a program that was not measured
 NEGLIGIBLE = 0.05  # a smaller share of the prior is not worth its computation
 
 
 class Strategy(Protocol):
-    """What the tuner needs of a strategy."""
+    """What the tuner needs of a strategy. One that has `expect(batch)`, too, hears there which
+    candidates are being measured, and may be asked for more before it is told of these: on several
+    machines others have one batch at a time.
+    """
 
     def ask(self, rng: np.random.Generator, n: int) -> list[Candidate]:
         """Up to `n` new candidates; fewer (or none) when the space runs out."""
@@ -81,6 +86,9 @@ class RandomStrategy:
     def ask(self, rng: np.random.Generator, n: int) -> list[Candidate]:
         """New uniform candidates."""
         return drawn(self._memory, rng, n)
+
+    def expect(self, batch: Sequence[Candidate]) -> None:
+        """Nothing depends on what is measured."""
 
     def tell(self, batch: Sequence[Candidate], latencies: Sequence[float | None]) -> None:
         """Remember what was measured."""
@@ -131,7 +139,8 @@ class EvolutionStrategy:
     with the right tiles only (stores past the caches) looks bad in random programs, and a model of
     these never proposes it with the right ones. Before all of these come `sources`, lists of
     programs, each with its share of every batch until all of it have been measured; the rows of
-    templates are one where none are given.
+    templates are one where none are given. What is being measured counts as tried, and as a parent
+    that takes what was predicted.
     """
 
     space: Space
@@ -150,6 +159,7 @@ class EvolutionStrategy:
         self._lists = [(Listed(self._memory, make), share) for make, share in self.sources]
         self._varied: Counter[Option] = Counter()
         self.measured: list[tuple[float, Candidate]] = []  # seconds, best first
+        self._expected: list[Candidate] = []  # being measured
         self._tried = np.zeros(len(self.space.sketches), np.int64)
         self.evolution = Evolution(self.space, self.settings)
         self.winners: dict[str, int] = {}
@@ -170,11 +180,13 @@ class EvolutionStrategy:
         found = self.evolution.run(rng, self._score, self._parents())
         varied = self._variations(ceil(self.vary * n))
         chosen = n - len(varied) - int(rng.binomial(n - len(varied), self.epsilon))
-        first = self._tried.sum() <= 1  # at most the default program has been tried
+        expected = np.array([c.sketch for c in self._expected], np.int64)
+        known = self._tried + np.bincount(expected, minlength=len(self._tried))
+        first = known.sum() <= 1  # at most the default program has been tried
         exploring = chosen // 2 if first else int(rng.binomial(chosen, self.explore))
         batch = self._memory.candidates(found, chosen - exploring, with_score=True)
         sketches = np.array([c.sketch for c in batch], np.int64)
-        tried = self._tried + np.bincount(sketches, minlength=len(self._tried))
+        tried = known + np.bincount(sketches, minlength=len(known))
         rest = chosen - len(batch)
         batch += self._memory.candidates(in_turns(found, tried), rest, with_score=True)
         batch += varied
@@ -199,9 +211,15 @@ class EvolutionStrategy:
         differ = [span for span in spans if (row[span] != best[span]).any()]
         return tuple((span.start, *map(int, row[span])) for span in differ)
 
+    def expect(self, batch: Sequence[Candidate]) -> None:
+        """These are being measured."""
+        self._expected += batch
+
     def tell(self, batch: Sequence[Candidate], latencies: Sequence[float | None]) -> None:
         """Remember results; a new best counts as a win of the operator that made it."""
         self._memory.remember(batch)
+        told = {c.gene for c in batch}
+        self._expected = [c for c in self._expected if c.gene not in told]
         self._score.measured += len(batch)
         if self.measured:
             best = np.array(self.measured[0][1].row)
@@ -213,13 +231,16 @@ class EvolutionStrategy:
                 continue
             if not self.measured or latency < self.measured[0][0]:
                 self.winners[candidate.origin] = self.winners.get(candidate.origin, 0) + 1
-            self.measured.append((latency, candidate))
-            self.measured.sort(key=lambda pair: pair[0])
+            insort(self.measured, (latency, candidate), key=lambda pair: pair[0])
 
     def _parents(self) -> Population | None:
         if not self.measured:
             return None
-        return as_population([c for _, c in self.measured])
+        best_s = self.measured[0][0]
+        scores = [(np.clip(c.predicted or 0.0, LEAST_SHARE, 1.0), c) for c in self._expected]
+        lies = [(float(best_s / score), c) for score, c in scores]
+        ranked = sorted([*self.measured, *lies], key=lambda pair: pair[0])
+        return as_population([c for _, c in ranked])
 
 
 def in_turns(found: Scored, tried: Ints) -> Scored:
