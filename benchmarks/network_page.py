@@ -11,6 +11,8 @@ from benchmarks.chains import RATIOS as CHAINS_RATIOS
 from benchmarks.chains import row as chain_row
 from benchmarks.edges import HEAD as EDGES_HEAD
 from benchmarks.edges import row as edge_row
+from benchmarks.native import HEAD as NATIVE_HEAD
+from benchmarks.native import row as native_row
 from benchmarks.page_words import Content, budgets, origin, ratio, table
 from benchmarks.peers.sides import PEERS
 from benchmarks.repvgg import HEAD as REPVGG_HEAD
@@ -95,6 +97,30 @@ def chains(found: Content) -> str:
             "Sharing in the worst case": "worst_unchained",
             "The best peer in the geometric mean": "geomean_best_peer",
         },
+    )
+
+
+def native(found: Content) -> str:
+    """Fewer bits."""
+    kinds = [
+        [
+            part,
+            str(row["cases"]),
+            *(ratio(row[f"geomean_{key}"]) for key in ("best_peer", "untuned")),
+            _named(row["worst"]),
+        ]
+        for part, row in found["summary"]["kinds"].items()
+    ]
+    head = ["kind", "cases", "best peer / ours", "best peer / untuned", "worst"]
+    cases = [[*native_row(e), ", ".join(e["instructions"]["tilewright"])] for e in found["cases"]]
+    untuned = "" if any(e["trials"] for e in found["cases"]) else "Nothing is tuned here. "
+    return (
+        "## Fewer bits\n\n"
+        "`python -m benchmarks.native`: bfloat16, MatMulInteger, QLinear operators, networks in "
+        "bfloat16, in QDQ, or quantised as they run. Outputs are compared first; a peer that is "
+        "further from float32 than allowed stands in brackets and does not count. "
+        f"{budgets(found['cases'])}{untuned}{origin(found['provenance'])}\n\n"
+        f"{table(head, kinds)}\n{table([*NATIVE_HEAD, 'multiplies by'], cases)}"
     )
 
 

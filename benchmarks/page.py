@@ -24,6 +24,7 @@ from benchmarks.load_report import rows as load_rows
 from benchmarks.network_page import (
     chains,
     edges,
+    native,
     networks,
     onnx_conformance,
     orders,
@@ -327,6 +328,7 @@ SECTIONS: dict[str, Callable[[Content], str]] = {
     "networks": networks,
     "chains": chains,
     "prologues": prologues,
+    "native": native,
     "edges": edges,
     "orders": orders,
     "start": start,
