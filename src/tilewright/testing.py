@@ -22,6 +22,7 @@ import numpy as np
 
 from tilewright.build.compile import compile_lowered, packing_of
 from tilewright.contract.artifact import Array, BufferSpec
+from tilewright.contract.gene import Gene
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
@@ -105,22 +106,27 @@ class SpaceSuite:
         """The space; small tensors, for the interpreter is slow."""
         raise NotImplementedError
 
+    def drawn(self, space: Space) -> list[tuple[int, list[int], Gene]]:
+        """Random candidates: the number of their sketch, their row, their gene."""
+        some = space.sample(np.random.default_rng(0), self.rows)
+        pairs = zip(some.sketch.tolist(), some.rows, strict=True)
+        return [(k, row.tolist(), space.gene(k, row)) for k, row in pairs]
+
     def test_random_programs_are_right(self) -> None:
         space = self.space()
-        some = space.sample(np.random.default_rng(0), self.rows)
-        assert len(some) > 0, "the space has programs"
-        for k, row in zip(some.sketch, some.rows, strict=True):
-            lowered = lowered_of(space.dag, space.gene(int(k), row), "candidate")
+        some = self.drawn(space)
+        assert some, "the space has programs"
+        for _, _, gene in some:
+            lowered = lowered_of(space.dag, gene, "candidate")
             for backend in self.backends:
                 checked(space.dag, lowered, backend)
 
     def test_genes_are_read_back(self) -> None:
         space = self.space()
-        some = space.sample(np.random.default_rng(1), self.rows)
-        for k, row in zip(some.sketch, some.rows, strict=True):
-            read = space.row_of(space.gene(int(k), row))
-            assert read is not None and read.sketch.tolist() == [k]
-            assert read.rows.tolist() == [row.tolist()]
+        for sketch, row, gene in self.drawn(space):
+            read = space.row_of(gene)
+            assert read is not None and read.sketch.tolist() == [sketch]
+            assert read.rows.tolist() == [row]
 
     def test_estimates_are_times(self) -> None:
         space = self.space()

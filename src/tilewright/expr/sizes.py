@@ -34,6 +34,10 @@ def ranges_of(sizes: Sizes) -> dict[str, Interval]:
     return {s.name: Interval(s.least, s.most) for s in sizes}
 
 
+NO_SIZES: Mapping[str, Interval] = ranges_of(())
+"""The bounds of the variables of a program without sizes."""
+
+
 def extent_at(extent: Extent, values: Mapping[str, int]) -> int:
     """An extent for these values of the sizes."""
     if isinstance(extent, int):

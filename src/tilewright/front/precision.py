@@ -12,10 +12,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tilewright.expr.contraction.factors import NoMatch
-from tilewright.expr.contraction.groups import contraction_of, narrow_factors, sums
+from tilewright.expr.contraction.factors import Factor, NoMatch
+from tilewright.expr.contraction.groups import (
+    Contraction,
+    contraction_of,
+    narrow_factors,
+    sums,
+)
 from tilewright.expr.dag import ComputeDAG, stage_flops
-from tilewright.expr.nodes import Tensor
 from tilewright.expr.tensors import is_constant
 from tilewright.expr.traversal import reads
 from tilewright.graph.passes.narrow import SHORTEST
@@ -47,7 +51,7 @@ def multiplied(dag: ComputeDAG, target: Target) -> list[Multiplied]:
         if factors is None:
             if not isinstance(product, NoMatch):
                 types = dict.fromkeys((product.left.dtype.name, product.right.dtype.name))
-                reason = _unnarrowed(dag, stage)
+                reason = _unnarrowed(product)
                 found.append((" x ".join(types) + (reason and f": {reason}"), 1.0, stage))
             continue
         left, right = (read.tensor.dtype.name for read in factors)
@@ -65,10 +69,8 @@ def multiplied(dag: ComputeDAG, target: Target) -> list[Multiplied]:
     return [Multiplied(how, gain, stage_flops(stage)) for how, gain, stage in found]
 
 
-def _unnarrowed(dag: ComputeDAG, stage: Tensor) -> str:
+def _unnarrowed(product: Contraction[Factor]) -> str:
     """Why factors are not rounded, whatever a user asks for; "" for no such reason."""
-    product = contraction_of(dag, stage)
-    assert not isinstance(product, NoMatch)
     if product.batch and not (product.rows and product.columns):
         return "depthwise"
     if max((product.extents[axis] for axis in product.depth), default=1) < SHORTEST:

@@ -31,7 +31,6 @@ from tilewright.codegen.llvm.storage import Frame, interface_buffer
 from tilewright.codegen.llvm.values import Evaluator
 from tilewright.codegen.passes import Prepared, prepared
 from tilewright.codegen.passes.tiles import iterations
-from tilewright.codegen.rewrite import guarded
 from tilewright.codegen.summary import Summaries
 from tilewright.contract.artifact import aligned
 from tilewright.expr.index.affine import Affine, AffineForms
@@ -41,7 +40,6 @@ from tilewright.expr.nodes import Expr, Tensor
 from tilewright.expr.reference import static_shape
 from tilewright.expr.sizes import ranges_of
 from tilewright.expr.tensors import Table
-from tilewright.expr.traversal import conjuncts
 from tilewright.ground.errors import BuildError
 from tilewright.nest.gpu.workers import perfect_nest
 from tilewright.nest.nodes import For, If, Kind, Node, Program
@@ -229,12 +227,11 @@ class _Emission:
         while True:
             body, loop, bounds = node.body, _Parallel.counted(node), list[Expr]()
             if isinstance(body, If):
-                low, high, rest = outer.bounds(node, body)
+                low, high, holds, inner = outer.bounds(node, body)
                 reach = high.bounds(outer.b.ranges)
                 if low == Affine(0) and reach.value is None:
                     loop = replace(loop, count=outer.ix.operand(high), least=reach.lo or 0)
-                    bounds = [c for c in conjuncts(body.cond) if c not in rest]
-                    body = guarded(rest, body.body)
+                    bounds, body = holds, inner
             with outer.ix.assuming(*bounds, loop=node):
                 inside = outer.ix.facts
             found.append(loop)

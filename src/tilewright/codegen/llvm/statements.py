@@ -233,9 +233,7 @@ class Walker:
         low, high, holds = Affine(0), Affine(node.extent), list[Expr]()
         body = node.body
         if isinstance(body, If):
-            low, high, rest = self.bounds(node, body)
-            holds = [c for c in conjuncts(body.cond) if c not in rest]
-            body = guarded(rest, body.body)
+            low, high, holds, body = self.bounds(node, body)
         count = high.plus(low, -1)
         reach = count.bounds(self.b.ranges)
         if reach.hi is not None and reach.hi <= 0:
@@ -261,13 +259,14 @@ class Walker:
         self.ix.env[node.var.name] = Affine(0)
         return self.ix.decide(node.body.cond) is True
 
-    def bounds(self, node: For, guard: If) -> tuple[Affine, Affine, list[Expr]]:
-        """[low, high) of the loop's variable under the guard, and conditions that do not bound it.
+    def bounds(self, node: For, guard: If) -> tuple[Affine, Affine, list[Expr], Node]:
+        """[low, high) of the loop's variable under the guard, the conditions that say so, and what
+        is inside of these.
 
         for k < 16: if (k0*16 + k < 100)    ->    0, min(16, 100 - k0*16)
         """
         assert isinstance(node.extent, int)
-        low, high, rest = Affine(0), Affine(node.extent), []
+        low, high, holds, rest = Affine(0), Affine(node.extent), [], []
         for cond in conjuncts(guard.cond):
             form = self.ev.forms.condition(cond)
             k = form.coefficient(node.var.name) if form else 0
@@ -275,11 +274,13 @@ class Walker:
             limit = None if outer is None else self.ix.quotient(outer, abs(k))
             if limit is None or limit.coefficient(LANE):  # lanes share one counter
                 rest.append(cond)
-            elif k > 0:
+                continue
+            holds.append(cond)
+            if k > 0:
                 low = self.ix.extreme("max", low, limit.times(-1)) or low
             else:
                 high = self.ix.extreme("min", high, limit.shifted(1)) or high
-        return low, high, rest
+        return low, high, holds, guarded(rest, guard.body)
 
     def counted(
         self,

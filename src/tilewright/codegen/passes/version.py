@@ -35,6 +35,7 @@ from tilewright.expr.dtypes import BOOL
 from tilewright.expr.index.affine import Affine, AffineForms, Terms
 from tilewright.expr.index.intervals import Interval, intersection
 from tilewright.expr.nodes import Const, Expr, Select
+from tilewright.expr.sizes import NO_SIZES
 from tilewright.expr.traversal import conjuncts, free_vars, rewriting, walk
 from tilewright.nest.nodes import EMPTY, For, If, Kind, Node, Store, bodies, seq
 from tilewright.nest.nodes import walk as walk_nodes
@@ -44,7 +45,6 @@ WIDE_VECTOR_BITS = 512
 narrower ones, which versions serve as well."""
 TRUE, FALSE = Const(True, BOOL), Const(False, BOOL)
 NOTHING: Mapping[Terms, Interval] = {}
-NO_SIZES: Mapping[str, Interval] = {}
 
 
 def versioned(node: Node, vector_bits: int, sizes: Mapping[str, Interval] = NO_SIZES) -> Node:

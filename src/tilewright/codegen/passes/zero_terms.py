@@ -21,11 +21,10 @@ from tilewright.expr.index.affine import AffineForms
 from tilewright.expr.index.intervals import Interval
 from tilewright.expr.nodes import Binary, Cast, Const, Expr, Select, as_expr
 from tilewright.expr.rewrites.zero_terms import zero_factors
+from tilewright.expr.sizes import NO_SIZES
 from tilewright.expr.traversal import conjuncts, free_vars
 from tilewright.nest.marks import marks
 from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Seq, Store, bodies
-
-NO_SIZES: Mapping[str, Interval] = {}
 
 
 def without_zero_terms(node: Node, lanes: frozenset[str] = frozenset()) -> Node:

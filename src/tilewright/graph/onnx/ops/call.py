@@ -186,6 +186,18 @@ class OperatorCall:
         return axis % rank
 
 
+def translate_one(
+    translator: Translator,
+    call: OperatorCall,
+    inputs: Sequence[Known],
+    attributes: Mapping[str, Any],
+) -> Value:
+    """The output of a node that has one tensor; see `translate`."""
+    (y,) = translate(translator, call, inputs, attributes)
+    assert isinstance(y, Value), "it has one output"
+    return y
+
+
 def translate(
     translator: Translator,
     call: OperatorCall,

@@ -17,7 +17,13 @@ import numpy as np
 
 from tilewright.graph.ir import Value
 from tilewright.graph.onnx.ops.attention import attention
-from tilewright.graph.onnx.ops.call import Known, OperatorCall, Translator, translate
+from tilewright.graph.onnx.ops.call import (
+    Known,
+    OperatorCall,
+    Translator,
+    translate,
+    translate_one,
+)
 from tilewright.graph.onnx.ops.contraction import channels_first
 from tilewright.graph.onnx.ops.contraction import channels_last as to_last
 from tilewright.graph.onnx.ops.integer_products import along, matmul_sums
@@ -51,8 +57,7 @@ def one(translator: Translator) -> Translator:
         zy: Value | None = None,
         **options: Any,
     ) -> Value:
-        (y,) = translate(translator, call, [dequantize(call, x, sx, zx)], options)
-        assert isinstance(y, Value), "it has one output"
+        y = translate_one(translator, call, [dequantize(call, x, sx, zx)], options)
         return _bytes(call, y, x, sy, zy)
 
     return translated
@@ -85,8 +90,7 @@ def either(image: Translator) -> Translator:
         call: OperatorCall, x: Value, *others: Value | None, channels_last: bool = False, **o: Any
     ) -> Value:
         first = channels_first(call, x) if channels_last else x
-        (y,) = translate(image, call, [first, *others], o)
-        assert isinstance(y, Value), "it has one output"
+        y = translate_one(image, call, [first, *others], o)
         return to_last(call, y) if channels_last else y
 
     return translated
@@ -95,8 +99,8 @@ def either(image: Translator) -> Translator:
 def concat(call: OperatorCall, sy: Value, zy: Value, *parts: Value, axis: int) -> Value:
     """Of parts with a scale and a zero point each."""
     triples = list(zip(parts[::3], parts[1::3], parts[2::3], strict=True))
-    reals = [quantize(call, dequantize(call, *t), sy, zy) for t in triples]
-    return call.joined(reals, call.axis(axis, reals[0].rank))
+    alike = [quantize(call, dequantize(call, *t), sy, zy) for t in triples]
+    return call.joined(alike, call.axis(axis, alike[0].rank))
 
 
 def where(
@@ -116,9 +120,7 @@ def where(
 
 
 def qsoftmax(call: OperatorCall, x: Value, *, axis: int = -1, opset: int) -> Value:
-    (y,) = translate(softmax("softmax"), replace(call, opset=opset), [x], {"axis": axis})
-    assert isinstance(y, Value), "it has one output"
-    return y
+    return translate_one(softmax("softmax"), replace(call, opset=opset), [x], {"axis": axis})
 
 
 def qgemm(

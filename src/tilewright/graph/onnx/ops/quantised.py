@@ -19,7 +19,13 @@ from tilewright.expr.contraction.groups import NARROW
 from tilewright.expr.dtypes import DTYPES, FEW_BITS, dtype
 from tilewright.graph.ir import Value
 from tilewright.graph.onnx.ops import contraction
-from tilewright.graph.onnx.ops.call import Known, OperatorCall, Translator, translate
+from tilewright.graph.onnx.ops.call import (
+    Known,
+    OperatorCall,
+    Translator,
+    translate,
+    translate_one,
+)
 from tilewright.graph.onnx.ops.few_bits import dequantised, packed_product
 from tilewright.graph.onnx.ops.integer_products import (
     along,
@@ -232,8 +238,7 @@ def max_pool(call: OperatorCall, x: Value, **window: Any) -> Sequence[Known]:
     scale = None if found is None or found.scale.rank else found.scale.constant
     if found is None or scale is None or not scale > 0:
         return translate(window_max_pool, call, [x], window)
-    (y,) = translate(window_max_pool, call, [found.x], window)
-    assert isinstance(y, Value), "it has one output"
+    y = translate_one(window_max_pool, call, [found.x], window)
     zero = [found.zero] if found.zero else []
     return [call.emit("dequantize", y, found.scale, *zero)]
 
