@@ -64,10 +64,10 @@ def test_factors_that_do_not_lie_along_the_sum_are_said() -> None:
 
 def test_plan_says_it_of_each_group(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
-    shapes = {"v": (64, 32, 1, 1), "d": (64, 1, 3, 3), "s": (32, 3, 3, 3)}
+    shapes = {"v": (64, 32, 1, 1), "d": (64, 1, 3, 3), "s": (32, 3, 1, 1)}
     weights = {n: rng.standard_normal(shape).astype(np.float32) for n, shape in shapes.items()}
     nodes = [
-        helper.make_node("Conv", ["x", "s"], ["a"], pads=[1] * 4),
+        helper.make_node("Conv", ["x", "s"], ["a"]),
         helper.make_node("Conv", ["a", "v"], ["b"]),
         helper.make_node("Conv", ["b", "d"], ["y"], pads=[1] * 4, group=64),
     ]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from graph_reference import Array, random_inputs, run_graph, run_partition
 
+from tilewright.expr.dtypes import DTYPES
 from tilewright.graph.access import NodeMath
 from tilewright.graph.builder import GraphBuilder
 from tilewright.graph.fusion import fuse
@@ -329,3 +330,19 @@ def test_a_conversion_of_storage_is_no_view(source: str, to: str) -> None:
     b = GraphBuilder("g")
     b.emit("cast_to", b.input("x", (2, 3), source), dtype=to)
     assert not NodeMath.of(b.nodes[0]).is_view
+
+
+@pytest.mark.parametrize(
+    ("kind", "shape", "count"),
+    [("float32", (64, 192), 1), ("bfloat16", (64, 192), 2), ("bfloat16", (1, 64, 12, 16), 1)],
+    ids=["floats", "runs that are divided", "runs that stay"],
+)
+def test_dots_read_no_runs_that_a_view_divides(
+    kind: str, shape: tuple[int, ...], count: int
+) -> None:
+    b = GraphBuilder("g")
+    x = b.input("x", (12, 64, 16), kind)
+    heads = b.reshape(b.transpose(x, (1, 0, 2)), shape)
+    w = b.constant("w", floats(shape[-1], 64).astype(DTYPES[kind].numpy))
+    graph = b.build([b.emit("matmul", heads, w, dtype="float32")], ["y"])
+    assert len(fuse(graph).groups) == count

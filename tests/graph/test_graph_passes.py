@@ -271,4 +271,4 @@ def test_all_passes_together_and_again() -> None:
     graph = check(bottleneck(), simplify)
     again = simplify(graph)
     assert ops(again) == ops(graph), "a simplified graph is not changed"
-    assert len(PASSES) == 7
+    assert len(PASSES) == 8

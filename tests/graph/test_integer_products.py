@@ -88,6 +88,25 @@ def test_images(signs: tuple[str, str], of_w: str, group: int, given: str) -> No
     np.testing.assert_array_equal(found, convolved(centred, weights, group, pads, strides))
 
 
+@pytest.mark.cpu
+@pytest.mark.parametrize("signs", SIGNS, ids="x".join)
+@pytest.mark.parametrize(
+    ("channels", "kernel", "stride"), [(3, 7, 2), (3, 3, 2), (1, 5, 1), (4, 3, 1)]
+)
+def test_images_of_few_channels(
+    signs: tuple[str, str], channels: int, kernel: int, stride: int
+) -> None:
+    rng = np.random.default_rng(kernel)
+    x, w = drawn(rng, signs[0], (1, channels, 19, 21)), drawn(rng, signs[1], (16, channels, 7, 7))
+    w = w[:, :, :kernel, :kernel].copy()
+    zx, zw = drawn(rng, signs[0], ()), drawn(rng, signs[1], ())
+    data = {"x": x, "w": w, "zx": zx, "zw": zw}
+    pads, strides = [kernel // 2] * 4, [stride] * 2
+    found = run("ConvInteger", data, {"x"}, pads=pads, strides=strides)
+    centred, weights = x.astype(np.int64) - zx, w.astype(np.int64) - zw
+    np.testing.assert_array_equal(found, convolved(centred, weights, 1, pads, strides))
+
+
 def convolved(
     x: np.ndarray[Any, Any],
     w: np.ndarray[Any, Any],

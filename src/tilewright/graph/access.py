@@ -18,14 +18,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
-from tilewright.expr.access import MIN_REUSE, is_expensive, is_movement
+from tilewright.expr.access import MIN_REUSE, affine_index, is_expensive, is_movement
+from tilewright.expr.contraction.groups import narrow_factors
 from tilewright.expr.dtypes import DTYPES
 from tilewright.expr.index.intervals import Interval
 from tilewright.expr.index.simplify import Simplifier
 from tilewright.expr.nodes import Axis, Binary, Call, Expr, Read, Reduce, Tensor, as_expr
 from tilewright.expr.operators.elementwise import Value as Operand
 from tilewright.expr.operators.shapes import extents
-from tilewright.expr.reference import compute_of, sizes
+from tilewright.expr.reference import compute_of, extents_of, sizes
 from tilewright.expr.tensors import Compute, placeholder
 from tilewright.expr.traversal import free_vars, reads, substitute, walk
 from tilewright.expr.written import Definition, written
@@ -165,6 +166,25 @@ class NodeMath:
         """
         found = self.element_reads(value)
         return bool(found) and all(_is_one_to_one(stage, read) for stage, read in found)
+
+    def reads_through(self, value: Value, views: Sequence[NodeMath]) -> bool:
+        """Whether `value`, which `views` make one after the other, may be read in their operand's
+        place: not by dots of narrow numbers (`target/dots.py`), unless its indices stay linear.
+        """
+        for stage, read in self.element_reads(value):
+            compute, indices = compute_of(stage), read.indices
+            if not isinstance(compute.body, Reduce) or narrow_factors(compute.body.body) is None:
+                continue
+            for view in reversed(views):
+                axes = (a.name for a in compute_of(view.output).axes)
+                at = dict(zip(axes, indices, strict=True))
+                (inner,) = reads(body_of(view.output))
+                indices = tuple(substitute(i, at) for i in inner.indices)
+            extents = extents_of((*compute.axes, *compute.reduce_axes))
+            simplifier = Simplifier({n: Interval(0, e - 1) for n, e in extents.items()})
+            if any(affine_index(i, extents, simplifier) is None for i in indices):
+                return False
+        return True
 
     def rows(self, values: Sequence[Value]) -> int:
         """How many leading dimensions every stage reads `values` and other stages at unchanged.

@@ -21,8 +21,9 @@ reads each once: bytes are stored then. Groups without a reduction join the read
 Plain movement joins all readers of one group that take each element once (slices before a
 concatenation), arithmetic without functions like exp the concatenation or pad that alone reads it.
 Movement joins an only reader that moves, a contraction (which may copy it in the order in which it
-reads) and any reader that does not lose contiguous rows by it; arithmetic joins a reader that uses
-each element once; where an element costs no more than loading it, it is computed at every use.
+reads; not one of narrow numbers behind a view that divides their runs) and any reader that does not
+lose contiguous rows by it; arithmetic joins a reader that uses each element once; where an element
+costs no more than loading it, it is computed at every use.
 
 (3) Views stay outside, and so does control flow, whose graphs are cut by themselves. A group has
 one exit (only its last value is read outside), hence groups never depend on each other in a
@@ -316,9 +317,12 @@ class _Fuser:
             return False
         if not moving:
             return again or (not path and math.reads_once(value))
-        if math.reuses or not math.vectors_along(value):
+        views = [self.math[n] for n in path]
+        if math.reuses:
+            return math.reads_through(value, views)
+        if not math.vectors_along(value):
             return True
-        return all(m.keeps_rows(m.node.inputs[0]) for m in (*maths, *map(self.math.get, path)) if m)
+        return all(m.keeps_rows(m.node.inputs[0]) for m in (*maths, *views))
 
     def links(self, target: Target) -> Links | None:
         """What decides which contractions share a kernel there, if any may."""

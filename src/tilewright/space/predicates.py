@@ -267,10 +267,12 @@ def _dot_of(
     dot = dot_of(target, fixed.tensor.dtype.name, packed.tensor.dtype.name)
     if dot is None or lanes is None or lanes in free_vars(fixed) or lanes not in free_vars(packed):
         return None
+    shape = fixed.tensor.shape
+    along = tuple(i for i, n in zip(fixed.indices, shape, strict=True) if n != 1)
     for axis in stage.compute.reduce_axes:
         found = DotLoop(axis.name, dot.length, fixed, packed)
         long = isinstance(axis.extent, int) and axis.extent >= 2 * dot.length
-        if long and axis.name in found.shared and _is_contiguous(fixed.indices, axis.name):
+        if long and axis.name in found.shared and _is_contiguous(along, axis.name):
             return found
     return None
 

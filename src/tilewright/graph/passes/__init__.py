@@ -19,6 +19,7 @@ from tilewright.graph.passes.fold_affine import fold_affine
 from tilewright.graph.passes.fold_constants import fold_constants
 from tilewright.graph.passes.merge import closed_forms, merge_equal, merge_pads
 from tilewright.graph.passes.permute_weights import permute_weights
+from tilewright.graph.passes.row_windows import row_windows
 
 Pass = Callable[[Graph], Graph]
 
@@ -30,6 +31,7 @@ PASSES: tuple[Pass, ...] = (
     fold_affine,
     closed_forms,
     permute_weights,
+    row_windows,
     merge_equal,
 )
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from tilewright.graph.builder import Rewriter
 from tilewright.graph.ir import Graph, Node, Value
+from tilewright.graph.passes.row_windows import is_of_rows, row_windows
 
 NARROWED = ("matmul", "conv")
 SHORTEST = 16
@@ -35,7 +36,7 @@ def narrowed(graph: Graph) -> Graph:
                 narrow[value] = _narrow(rewriter, value)
         inputs = (narrow[x], narrow[w], *rest)
         rewriter.replace(node.output, rewriter.builder.copy(node, inputs, dtype="float32"))
-    return rewriter.finish()
+    return row_windows(rewriter.finish())
 
 
 def _narrow(rewriter: Rewriter, value: Value) -> Value:
@@ -54,4 +55,5 @@ def _is_narrowed(node: Node) -> bool:
         return False
     if w.constant is None and (node.op != "matmul" or x.rank < 2 or x.shape[-2] < SHORTEST):
         return False
-    return w.shape[-2] >= SHORTEST and w.shape[-1] >= SHORTEST
+    long = w.shape[-2] >= SHORTEST or is_of_rows(node)
+    return long and w.shape[-1] >= SHORTEST

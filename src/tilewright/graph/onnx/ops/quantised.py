@@ -35,6 +35,7 @@ from tilewright.graph.onnx.ops.integer_products import (
     shifted,
 )
 from tilewright.graph.onnx.ops.window import max_pool as window_max_pool
+from tilewright.graph.passes.row_windows import has_rows
 from tilewright.ground.errors import ExprError
 
 SHORTEST = 8
@@ -221,8 +222,12 @@ def gemm(
 
 
 def conv(call: OperatorCall, x: Value, w: Value, bias: Value | None = None, **window: Any) -> Value:
-    whole = window.get("group", 1) == 1
-    found = of_bytes(call, x, w, 0, w.shape[1]) if whole and w.rank > 2 else None
+    found = None
+    if window.get("group", 1) == 1 and w.rank > 2:
+        outputs, channels, *_, taps = w.shape
+        dilation = (window.get("dilations") or (1,))[-1]
+        rows = has_rows(taps, channels, outputs, dilation)
+        found = of_bytes(call, x, w, 0, channels * taps if rows else channels)
     if found is None:
         return contraction.conv(call, x, w, bias, **window)
     left, right = found

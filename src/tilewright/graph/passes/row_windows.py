@@ -1,0 +1,97 @@
+"""Convolutions of narrow numbers and few channels, whose sums along channels alone would fill no
+instruction: a row of a window is one run of memory, columns and channels together.
+
+    conv(x[n, h, w, 3], k[7, 7, 3, o]; stride 2)
+      →   conv(x as [n, h, w * 3, 1], k as [7, 24, 1, o]; stride (2, 6))
+
+Runs are made as long as whole words: of integers by zero weights, whatever is read there; of
+floats, where zero times infinity is no zero, by zero channels.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tilewright.expr.contraction.groups import NARROW
+from tilewright.expr.dtypes import dtype
+from tilewright.expr.operators.shapes import padding_pairs, per_axis
+from tilewright.graph.builder import Rewriter
+from tilewright.graph.ir import Graph, Node, Value
+
+WORD_BITS = 32
+FEW = 16
+"""Channels: of fewer a sum is shorter than what instructions multiply at once."""
+SHORTEST = 8
+"""Terms of a run: fewer gain nothing."""
+
+
+def row_windows(graph: Graph) -> Graph:
+    """`graph` with such convolutions as sums along rows."""
+    rewriter = Rewriter(graph)
+    for node in graph.nodes:
+        if is_of_rows(node) and _is_narrow(node):
+            rewriter.replace(node.output, _along_rows(rewriter, node))
+        else:
+            rewriter.keep(node)
+    return rewriter.finish()
+
+
+def has_rows(taps: int, channels: int, outputs: int, dilation: int) -> bool:
+    """Whether rows of so many taps are longer than their few channels, and long enough."""
+    few = taps > 1 and dilation == 1 and channels < FEW
+    return few and min(taps * channels, outputs) >= SHORTEST
+
+
+def is_of_rows(node: Node) -> bool:
+    """Whether a convolution with known weights has such rows."""
+    if node.op != "conv" or node.attributes.get("groups", 1) != 1 or not node.inputs[1].is_constant:
+        return False
+    *_, taps, channels, outputs = node.inputs[1].shape
+    return has_rows(taps, channels, outputs, _per_axis(node, "dilation")[-1])
+
+
+def _is_narrow(node: Node) -> bool:
+    narrow = NARROW.get(node.output.dtype, ())
+    return all(v.dtype in narrow for v in node.inputs[:2])
+
+
+def _along_rows(rewriter: Rewriter, node: Node) -> Value:
+    build = rewriter.builder
+    x, *rest = rewriter.operands(node)
+    weights = node.inputs[1].constant
+    assert weights is not None, "the match asks for constant weights"
+    *above, taps, channels, outputs = weights.shape
+    word = WORD_BITS // dtype(x.dtype).bits
+    if dtype(x.dtype).is_float:
+        more = next(n for n in range(word) if taps * (channels + n) % word == 0)
+        x = build.emit("pad", x, pads=_behind(x.rank, -1, more)) if more else x
+        weights = np.pad(weights, _behind(x.rank, -2, more))
+        channels += more
+    rows = weights.reshape(*above, taps * channels, 1, outputs)
+    rows = np.pad(rows, _behind(x.rank, -3, -taps * channels % word))
+    *strides, stride = _per_axis(node, "stride")
+    *pads, (before, after) = padding_pairs(_given(node, "padding", 0), x.rank - 2)
+    covered = (node.output.shape[-2] - 1) * stride * channels + rows.shape[-3]
+    missing = max(0, covered - (before + x.shape[-2] + after) * channels)
+    flat = build.reshape(x, (*x.shape[:-2], x.shape[-2] * channels, 1))
+    return build.copy(
+        node,
+        (flat, build.constant(f"{node.inputs[1].name}.rows", rows), *rest[1:]),
+        stride=(*strides, stride * channels),
+        padding=(*pads, (before * channels, after * channels + missing)),
+    )
+
+
+def _behind(rank: int, axis: int, count: int) -> tuple[tuple[int, int], ...]:
+    """Pads of so many elements at the end of one dimension."""
+    return tuple((0, count if d == rank + axis else 0) for d in range(rank))
+
+
+def _given(node: Node, name: str, usual: int) -> Any:
+    return node.attributes.get(name, usual)
+
+
+def _per_axis(node: Node, name: str) -> tuple[int, ...]:
+    return per_axis(_given(node, name, 1), node.output.rank - 2, name)
