@@ -11,11 +11,12 @@ from tilewright.ground.errors import RunError
 from tilewright.measure.gate import Tolerance
 from tilewright.measure.inputs import InputKind
 from tilewright.measure.pools import RunnerClient, TaskSpec
+from tilewright.measure.protocol import PROTOCOL
 from tilewright.measure.trial import RunOptions, Timing
 from tilewright.measure.workers import WorkerFailureError
 
-TASK = TaskSpec("t", b"reference", (InputKind(),), Tolerance(), points=((),))
-HELLO = repr('{"type": "hello", "protocol": 3, "version": "1"}')
+TASK = TaskSpec("t", b"reference", (InputKind(),), Tolerance(), probes=((),))
+HELLO = repr(f'{{"type": "hello", "protocol": {PROTOCOL}, "version": "1"}}')
 RESULT = {"type": "result", "latencies_s": [1.0], "stopped_early": False, "spent_s": {"run": 0.5}}
 DEEP = "lists in lists"
 # Answers whatever it is asked with its arguments in turn, which are expressions for text.

@@ -127,7 +127,7 @@ def test_a_bad_reference_stops_the_task(
 ) -> None:
     task = make_task(f"bad {kind}", kind)
     with pytest.raises(error, match=message):
-        measurer.measure(replace(task, points=(tuple(range(488, 1000)),)), [request("good")])
+        measurer.measure(replace(task, probes=(tuple(range(488, 1000)),)), [request("good")])
 
 
 def test_confirm_takes_turns_in_fresh_processes(measurer: LocalMeasurer) -> None:

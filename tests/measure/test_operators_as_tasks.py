@@ -62,7 +62,7 @@ def test_float32_evaluation_passes_the_check(name: str) -> None:
     outputs = dag.evaluate(make_inputs(specs, task.inputs, task.seed))
     values = [
         np.ascontiguousarray(outputs[t.name]).reshape(-1)[list(points)]
-        for t, points in zip(dag.outputs, task.points, strict=True)
+        for t, points in zip(dag.outputs, task.probes, strict=True)
     ]
     assert all(np.isfinite(v.astype(np.float64)).mean() > 0.9 for v in values)
     assert all(len(np.unique(v)) > 1 for v in values)

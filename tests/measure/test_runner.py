@@ -26,7 +26,8 @@ LOAD = {
     "seed": 3,
     "inputs": [InputKind().to_json()],
     "tolerance": Tolerance().to_json(),
-    "points": [[0, 1]],
+    "probes": [[0, 1]],
+    "places": [],
     "between_bytes": 0,
 }
 RUN = {

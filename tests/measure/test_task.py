@@ -170,7 +170,7 @@ def test_reference_of_scalar_and_several_outputs() -> None:
     total = te.compute((), lambda: te.sum(x[r], r), name="total")
     twice = te.compute((6,), lambda i: x[i] * 2.0, name="twice")
     t = MeasureTask.of("t", ComputeDAG([total, twice]), b"")
-    assert [len(p) for p in t.points] == [1, 6]
+    assert [len(p) for p in t.probes] == [1, 6]
     values = [v.tobytes() for v in reference_values(t)]
     t.check_reference(values)
     with pytest.raises(WrongAnswer, match="output twice"):

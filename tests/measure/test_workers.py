@@ -28,7 +28,7 @@ pytestmark = pytest.mark.cpu
 
 QUICK = RunOptions(repeats=1, min_repeat_ms=0.1, timeout_s=10)
 GOOD = fault_builds.candidate("good").to_bytes()
-TASK = TaskSpec("t", GOOD, (InputKind(),), Tolerance(), points=((),))
+TASK = TaskSpec("t", GOOD, (InputKind(),), Tolerance(), probes=((),))
 RUNNER = f"{sys.executable} -m tilewright.measure.runner"
 
 
@@ -196,7 +196,7 @@ def test_commands_that_are_no_runner(command: list[str], message: str) -> None:
 def test_a_runner_without_an_alarm_clock_is_killed_by_the_client() -> None:
     code = """
     import sys, time
-    body = b'{"type": "hello", "protocol": 3, "version": "1"}'
+    body = b'{"type": "hello", "protocol": 4, "version": "1"}'
     sys.stdout.buffer.write(b"TWP1" + len(body).to_bytes(4, "little") + body)
     sys.stdout.flush()
     time.sleep(60)

@@ -21,6 +21,7 @@ from tilewright.nest.print import program_text
 from tilewright.nest.reference.interpret import interpret
 from tilewright.nest.verify import verify
 from tilewright.runtime.cpu import LoadedKernel
+from tilewright.schedule.by_size import by_size
 from tilewright.schedule.producers import lowered_of
 from tilewright.space.default import default_gene
 from tilewright.space.space import Space
@@ -103,9 +104,13 @@ def check_seed(seed: int, counts: Counter[str]) -> None:
     assert again.sizes == case.dag.sizes and workload_hash(again) == workload_hash(case.dag)
     point = {s.name: s.most for s in case.dag.sizes}
     space = Space(case.dag.at(point), TARGET, sized=case.dag)
-    population = space.sample(rng, ROWS)
-    for i in range(len(population)):
-        gene = space.gene(int(population.sketch[i]), population.rows[i])
+    population = space.sample(rng, 2 * ROWS)
+    genes = [space.gene(*one) for one in zip(population.sketch, population.rows, strict=True)]
+    for i, gene in enumerate(genes[:ROWS]):
+        size = case.dag.sizes[-1]
+        if seed % 2 and size.least < size.most:
+            bound = int(rng.integers(size.least + 1, size.most + 1))
+            gene = by_size(size.name, (bound,), (gene, genes[ROWS + i]))
         try:
             check_gene(case, gene, rng, counts)
         except Exception as error:

@@ -24,7 +24,7 @@ from sqlalchemy import text, update
 from tilewright.contract.gene import Gene
 from tilewright.ground.errors import RecordsError
 from tilewright.records import Database, ModelRow, ModelTask, Trial, queries
-from tilewright.records.tables import meta
+from tilewright.records.tables import SCHEMA_VERSION, meta
 
 
 def test_trial_round_trip_keeps_every_field(db: Database) -> None:
@@ -39,6 +39,7 @@ def test_trial_round_trip_keeps_every_field(db: Database) -> None:
         seed=2**63 - 1,
         confirmed_s=(0.5, 0.25),
         region_s=5e-7,
+        points_s=(1e-3, 2e-3),
     )
     failed = failure(4, message="rejected: ‘∑’ is not a line\nof the IR", predicted=None)
     ids = db.add_trials([written, failed])
@@ -349,7 +350,8 @@ def test_another_schema_is_refused(target: str, schema: str, who: str) -> None:
     with Database.open(target) as database, database._store.write() as connection:
         connection.execute(update(meta).values(value=schema))
         connection.execute(text("CREATE TABLE loads (machine TEXT)"))
-    said = rf"has schema {schema}, .* reads schema 5: use {who}.* to `export` it, then import that"
+    reads = f"reads schema {SCHEMA_VERSION}"
+    said = rf"has schema {schema}, .* {reads}: use {who}.* to `export` it, then import that"
     for options in ({}, {"readonly": True}):
         with pytest.raises(RecordsError, match=said):
             Database.open(target, **options)

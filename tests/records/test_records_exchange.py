@@ -67,6 +67,7 @@ def trials_of(draw: st.DrawFn, workload: WorkloadRow) -> Trial:
         created_at=draw(times),
         confirmed_s=tuple(draw(st.lists(latencies, max_size=2))) if error is None else (),
         region_s=draw(st.none() | latencies),
+        points_s=tuple(draw(st.lists(latencies, max_size=2))),
     )
 
 

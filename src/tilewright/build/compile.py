@@ -180,9 +180,7 @@ def _requested(request: bytes, checked: bool) -> Artifact:
     dag = dag_from_json(fields["dag"])
     target, setting = Target.parse(fields["target"]), Setting(fields["between_bytes"])
     if fields["gene"] is None:
-        sized = dag if dag.sizes else None
-        heaviest = dag if sized is None else dag.at({s.name: s.most for s in dag.sizes})
-        gene = default_gene(Space(heaviest, target, setting=setting, sized=sized))
+        gene = default_gene(Space.of(dag, target, setting=setting))
     else:
         gene = Gene.of(fields["gene"])
     if gene.key == "native":

@@ -324,7 +324,7 @@ class Artifact:
             "report": None if self.report is None else astuple(self.report),
             "rounding": self.rounding,
             **({"refusals": self.refusals} if self.refusals else {}),
-            **({"sizes": [astuple(s) for s in self.sizes]} if self.sizes else {}),
+            **({"sizes": [[s.name, *s.range] for s in self.sizes]} if self.sizes else {}),
         }
 
     @staticmethod
@@ -347,7 +347,7 @@ class Artifact:
                 report=CodeReport.of_header(header["report"]) if header.get("report") else None,
                 rounding=header.get("rounding", 1.0),
                 refusals=tuple(header.get("refusals", ())),
-                sizes=tuple(Size(*fields) for fields in header.get("sizes", ())),
+                sizes=tuple(Size.of(*fields) for fields in header.get("sizes", ())),
             )
         except (ValueError, KeyError, TypeError) as error:
             raise RunError(f"a compiled artifact is damaged: {error!r}") from error

@@ -6,9 +6,10 @@
 
 A *producer* is a sketch's steps, whose free extents are decision variables, or a template by its
 name: `{"template":"matmul.threads.1","numbers":[…]}` is one of ours, `{"native":"cutlass.gemm"}` a
-vendor's. Its *decisions* have an int
-each, or a list where a decision has several variables (`variables`). Both are kept as the JSON text
-that was written first, so equal genes have equal texts and nothing reads them on their way.
+vendor's, `{"by_size":"S","below":[32],"programs":[…]}` has a program for each range of a size. Its
+*decisions* have an int each, or a list where a decision has several variables (`variables`). Both
+are kept as the JSON text that was written first, so equal genes have equal texts and nothing reads
+them on their way.
 """
 
 from __future__ import annotations
@@ -75,8 +76,8 @@ class Gene:
 
     @property
     def key(self) -> str:
-        """The producer's first key, which says what makes the program: "sketch", "template", or
-        "native", a vendor's template (`tilewright.cutlass`); "" of no producer.
+        """The producer's first key, which says what makes the program: "sketch", "template",
+        "native", a vendor's template (`tilewright.cutlass`), or "by_size"; "" of no producer.
         """
         return next(iter(self.producer.split('"')[1:]), "")
 

@@ -2,36 +2,104 @@
 
 rows = Size("S", 1, 512)
 checked_sizes((rows,), {"S": 37})     {"S": 37}, or an InputError that says what is wrong
+points_of((rows,))                    values at which programs are measured, each with its weight
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from math import prod
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from tilewright.ground.errors import InputError
 
+APART = 4  # times, values at which programs are measured where nobody says which
+
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """A variable called `name`, from `least` to `most`. Raises InputError for an empty range."""
+    """A variable called `name`, from `least` to `most`. Programs are measured at `points`, pairs of
+    a value and its weight: () are the most, a quarter of it, a quarter of that …, which weigh
+    1 / √value: between "every call counts alike" and "every second does".
+    Raises InputError for an empty range, or a point outside of it.
+    """
 
     name: str
     least: int
     most: int
+    points: tuple[tuple[int, float], ...] = ()
 
     def __post_init__(self) -> None:
         if not 0 <= self.least <= self.most or self.most < 1:
             raise InputError(f"size {self.name} cannot be in {self.least}..{self.most}")
+        for value, weight in self.points:
+            if not self.least <= value <= self.most or not 0 < weight < math.inf:
+                raise InputError(
+                    f"size {self} is not measured at {value} with weight {weight}: points are in "
+                    f"its range, weights above 0"
+                )
 
     def __str__(self) -> str:
         return f"{self.name} in {self.least}..{self.most}"
 
+    @property
+    def range(self) -> list[Any]:
+        """All but the name, as JSON has it."""
+        return [self.least, self.most, *([self.points] if self.points else [])]
+
+    @staticmethod
+    def of(name: str, least: int, most: int, points: Iterable[Iterable[Any]] = ()) -> Size:
+        """From JSON: the name, then `range`."""
+        return Size(name, least, most, tuple((value, weight) for value, weight in points))
+
+    @property
+    def measured(self) -> tuple[tuple[int, float], ...]:
+        """The points, or those that nobody had to say, the greatest first."""
+        found, value = list(self.points), self.most
+        while not self.points and value >= max(self.least, 1):
+            found.append((value, value**-0.5))
+            value //= APART
+        return tuple(sorted(found, reverse=True))
+
 
 Sizes: TypeAlias = tuple[Size, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Values of all sizes, and their weight: 0 where programs are checked and not timed."""
+
+    values: Mapping[str, int]
+    weight: float = 0.0
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name} = {value}" for name, value in self.values.items())
+
+
+def points_of(sizes: Sizes) -> tuple[Point, ...]:
+    """Where programs are measured, weights that sum to 1: the first points of all sizes together,
+    then the second ones …, a size that has no more at its last. Then where they are checked only:
+    all sizes at their least, and one below their most.
+    """
+    if not sizes:
+        return ()
+    lists = [s.measured for s in sizes]
+    found: dict[tuple[int, ...], float] = {}
+    for k in range(max(map(len, lists))):
+        pairs = [points[min(k, len(points) - 1)] for points in lists]
+        found[tuple(value for value, _ in pairs)] = prod(weight for _, weight in pairs)
+    total = sum(found.values())
+    for values in ([s.least for s in sizes], [max(s.least, s.most - 1) for s in sizes]):
+        found.setdefault(tuple(values), 0.0)
+    names = [s.name for s in sizes]
+    return tuple(
+        Point(dict(zip(names, values, strict=True)), weight / total)
+        for values, weight in found.items()
+    )
 
 
 def checked_sizes(sizes: Sizes, values: Mapping[str, int]) -> dict[str, int]:

@@ -94,6 +94,10 @@ class Producers(Protocol):
     def shifted(self) -> frozenset[str]:
         """Names of inputs."""
 
+    @property
+    def points(self) -> Sequence[tuple[float, Producers]]:
+        """The same producers at points of a task with sizes, and their weights; else none."""
+
     def groups(self, population: Population) -> Sequence[tuple[SymbolicNest, Ints]]:
         """The producers present, each with the indices of its rows."""
 

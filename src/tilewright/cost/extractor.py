@@ -50,6 +50,7 @@ class FeatureExtractor:
         self.space = space
         self._sketches: dict[str, tuple[ColumnProgram, list[Compiled]]] = {}
         self._usual: Floats | None = None
+        self._points: list[tuple[float, FeatureExtractor]] | None = None
 
     def compiled(self, sketch: SymbolicNest) -> tuple[ColumnProgram, list[Compiled]]:
         """The sketch's column program and statements."""
@@ -105,12 +106,22 @@ class FeatureExtractor:
                 for which in rows:
                     np.take(found, members[which], 1, features[:, told[which]], "clip")
         owner = np.concatenate(owners)
-        relative = self._sums(groups, seconds, len(population)) / usual_s
+        if self.space.points:
+            relative = self.latency(population) / usual_s
+        else:
+            relative = self._sums(groups, seconds, len(population)) / usual_s
         features[INDEX["estimate"]] = np.log2(relative.astype(np.float32) + 1.0)[owner]
         return features, owner
 
     def latency(self, population: Population) -> Floats:
-        """Estimated seconds of every candidate, `[n]`."""
+        """Estimated seconds of every candidate, `[n]`; with sizes their mean over the points."""
+        if self._points is None:
+            self._points = [(weight, FeatureExtractor(at)) for weight, at in self.space.points]
+        if self._points:
+            return sum(
+                (weight * at.latency(population) for weight, at in self._points),
+                np.zeros(len(population)),
+            )
         out = np.zeros(len(population))
         for start in range(0, len(population), ESTIMATED_BLOCK):
             part = population[start : start + ESTIMATED_BLOCK]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from math import prod
 
 import numpy as np
@@ -93,6 +94,11 @@ class ComputeDAG:
                 raise ExprError(f"{t.name} has extents over {sorted(used - known)}: no sizes here")
             if known & {a.name for a in axes}:
                 raise ExprError(f"{t.name} has an axis called as a size")
+
+    @cached_property
+    def heaviest(self) -> ComputeDAG:
+        """The DAG of the sizes at their most, itself where there are none."""
+        return self.at({s.name: s.most for s in self.sizes}) if self.sizes else self
 
     def at(self, values: Mapping[str, int]) -> ComputeDAG:
         """The DAG of these values of the sizes. Raises InputError for wrong ones."""

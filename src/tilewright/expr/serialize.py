@@ -70,7 +70,7 @@ def dag_from_json(text: str) -> ComputeDAG:
         tensors: list[Tensor] = []
         for entry in document["tensors"]:
             tensors.append(_decode_tensor(entry, tensors))
-        sizes = tuple(Size(*fields) for fields in document.get("sizes", ()))
+        sizes = tuple(Size.of(*fields) for fields in document.get("sizes", ()))
         return ComputeDAG([tensors[n] for n in document["outputs"]], sizes)
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as cause:
         raise ExprError(f"not the JSON of a DAG: {cause!r}") from cause
@@ -123,7 +123,7 @@ class _Encoder:
         }
 
     def sizes(self) -> Json:
-        return [[s.name, s.least, s.most] for s in self.dag.sizes]
+        return [[s.name, *s.range] for s in self.dag.sizes]
 
     def tensor(self, t: Tensor) -> Json:
         entry: dict[str, Json] = {
@@ -213,7 +213,7 @@ class _Anonymous(_Encoder):
         self.ranges = {s.name: f"size {n}" for n, s in enumerate(dag.sizes)}
 
     def sizes(self) -> Json:
-        return [[s.least, s.most] for s in self.dag.sizes]
+        return [s.range for s in self.dag.sizes]
 
     def tensor(self, t: Tensor) -> Json:
         if isinstance(t.source, Compute):

@@ -23,6 +23,7 @@ from tilewright.contract import arguments
 from tilewright.contract.arguments import described
 from tilewright.contract.artifact import Array, BufferSpec
 from tilewright.contract.origin import ModelFacts, Origin
+from tilewright.contract.sizes import Sizes
 from tilewright.front.machine import host_target, math_of
 from tilewright.ground import log
 from tilewright.ground.errors import InputError, UnsupportedModel
@@ -69,8 +70,12 @@ class Task:
     they are passed; those not listed come last.
     """
 
-    def __init__(self, tensors: Tensor | Sequence[Tensor], name: str = "task") -> None:
-        """Raises InputError when no tensor of the list is computed, or for something else in it,
+    def __init__(
+        self, tensors: Tensor | Sequence[Tensor], name: str = "task", sizes: Sizes = ()
+    ) -> None:
+        """Extents may be expressions over `sizes`, which each call gives values.
+
+        Raises InputError when no tensor of the list is computed, or for something else in it,
         ExprError when one may be read outside of its shape.
         """
         given = [tensors] if isinstance(tensors, nodes.Tensor) else tensors
@@ -82,7 +87,7 @@ class Task:
             raise InputError(f"{name}: give at least one computed tensor, got {list(given)}")
         outputs = [t for t in computed if not any(_reads(other, t) for other in computed)]
         self.name = name
-        self.dag = dags.ComputeDAG(outputs)
+        self.dag = dags.ComputeDAG(outputs, tuple(sizes))
         verified.check_written(self.dag)
         inputs = [t.name for t in self.dag.inputs]
         listed = [self.dag.name_of(t) for t in given]

@@ -27,7 +27,7 @@ from tilewright.measure.trial import (
     LoadedCandidate,
     logical_constants,
 )
-from tilewright.measure.trial_task import TrialTask
+from tilewright.measure.trial_task import FixedTask
 from tilewright.runtime.device import Device, OtherData
 from tilewright.runtime.devices import open_device
 from tilewright.target import GpuTarget, Target
@@ -78,7 +78,7 @@ class _DeviceBuffer:
         return self.array
 
 
-class DeviceTask(TrialTask):
+class DeviceTask(FixedTask):
     """In the device's memory, which nothing protects: a candidate that failed spoils the task."""
 
     def _hold(self, reference: Artifact, given: Mapping[str, Array]) -> None:

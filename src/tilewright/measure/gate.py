@@ -111,7 +111,7 @@ class OutputGate:
         if self._poison is None:
             array.fill(np.nan)
         else:
-            np.copyto(array.reshape(-1), self._poison)
+            np.copyto(array, self._poison.reshape(array.shape))
 
     def check(self, array: Array, rounding: float = 1.0) -> None:
         """Raise WrongAnswer when `array` is not the expected output: how many elements differ,

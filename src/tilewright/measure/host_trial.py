@@ -13,6 +13,7 @@ import functools
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 
@@ -25,16 +26,26 @@ from tilewright.measure.trial import (
     LoadedCandidate,
     logical_constants,
 )
-from tilewright.measure.trial_task import TrialTask
-from tilewright.runtime.buffers import NUMPY_START, GuardedBuffer, staggered
+from tilewright.measure.trial_task import FixedTask
+from tilewright.runtime.buffers import NUMPY_START, WRITTEN_SLACK, GuardedBuffer, staggered
 from tilewright.runtime.cpu import LoadedKernel, Region, pointer_array
 from tilewright.target import CpuTarget
 
 PACKED_BYTES = 256 << 20  # of packed constants that are kept for the next candidates
 
 
-class HostTask(TrialTask):
+class HostTask(FixedTask):
     """In guarded memory: what a candidate breaks, it breaks for itself."""
+
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        """What a program is given."""
+        return {} if self.place is None else self.place.point.values
+
+    def live(self, spec: BufferSpec, buffer: GuardedBuffer) -> Array:
+        """The part of an output's memory that is its value."""
+        shape = spec.shape if self.place is None else self.place.shapes[spec.name]
+        return _part(_view(spec, buffer), shape)
 
     def _hold(self, reference: Artifact, given: Mapping[str, Array]) -> None:
         self._inputs = reference.inputs
@@ -42,17 +53,21 @@ class HostTask(TrialTask):
         starts = [staggered(slot) for slot in range(len(specs))]
         if self.setting.is_alone:
             starts[: len(self._inputs)] = [NUMPY_START] * len(self._inputs)
-        self._given = {
-            spec.name: _guarded(spec, given[spec.name], start)
-            for spec, start in zip(specs, starts, strict=True)
-        }
+        self._given: dict[str, GuardedBuffer] = {}
         self._packings: dict[tuple[Packing, int], GuardedBuffer] = {}
+        if self.like is not None:
+            self._given |= self.like._given
+            self._packings = self.like._packings
+        for spec, start in zip(specs, starts, strict=True):
+            if spec.name in given:
+                self._given[spec.name] = _guarded(spec, given[spec.name], start)
         self._results = _new_results(reference.outputs, len(specs))
 
     def _run_reference(self, reference: Artifact) -> list[Array]:
         """In memory of its own: it runs beside candidates, too."""
         own = _new_results(reference.outputs, len(self._given))
         self._reference = _OnHost(self, LoadedKernel(reference), reference, own)
+        self._reference.mark()
         self._reference.bench(1)
         self._reference.check_slack()
         return self._reference.outputs()
@@ -66,7 +81,11 @@ class HostTask(TrialTask):
     @contextmanager
     def loaded(self, artifact: Artifact) -> Iterator[LoadedCandidate]:
         with LoadedKernel(artifact) as kernel:
-            yield _OnHost(self, kernel, artifact, self._results)
+            yield self.placed(kernel, artifact)
+
+    def placed(self, kernel: LoadedKernel, artifact: Artifact) -> LoadedCandidate:
+        """A program that is loaded, with its memory."""
+        return _OnHost(self, kernel, artifact, self._results)
 
     def baseline(self) -> LoadedCandidate:
         return self._reference
@@ -139,25 +158,39 @@ class _OnHost:
         return self._bound.memory
 
     def outputs(self) -> list[Array]:
-        return [_view(s, b) for s, b in zip(self._artifact.outputs, self.results, strict=True)]
+        pairs = zip(self._artifact.outputs, self.results, strict=True)
+        return [self._task.live(s, b) for s, b in pairs]
+
+    def mark(self) -> None:
+        """Make what is written beyond the sizes visible."""
+        if self._task.place is not None:
+            for buffer in self.results:
+                buffer.data.fill(WRITTEN_SLACK)
 
     def poison(self) -> None:
+        self.mark()
         self._task.expected.poison(self.outputs())
 
     def bench(self, count: int) -> Floats:
-        return self._kernel.bench(*self._native, count)
+        return self._kernel.bench(*self._native, count, sizes=self._task.sizes)
 
     def bench_within(self, budget_s: float) -> Floats:
         reads, readers = self._task.before(self._artifact)
-        return self._kernel.bench(*self._native, MAX_CALLS, reads, readers, budget_s=budget_s)
+        return self._kernel.bench(
+            *self._native, MAX_CALLS, reads, readers, budget_s=budget_s, sizes=self._task.sizes
+        )
 
     def check(self, when: str) -> None:
         self.check_slack()
         self._task.expected.check(self._artifact, self.outputs(), when)
 
     def check_slack(self) -> None:
-        """Raise RunError if the kernel wrote beside its buffers."""
+        """Raise RunError if the kernel wrote beside its buffers, or beyond the sizes."""
         self._bound.check_slack(self._artifact, self.results)
+        for spec, buffer in zip(self._artifact.outputs, self.results, strict=True):
+            live = self._task.live(spec, buffer)
+            if live.nbytes < spec.bytes and _written(buffer.data) > _written(live):
+                raise RunError(f"{self._artifact.entry} wrote {spec.name} beyond its sizes")
 
 
 class Bound:
@@ -187,9 +220,23 @@ def _other_data(nbytes: int) -> Array:
 
 def _guarded(spec: BufferSpec, array: Array, start: int) -> GuardedBuffer:
     buffer = GuardedBuffer(spec.bytes, start=start)
-    np.copyto(_view(spec, buffer), array)
+    if array.shape != spec.shape:
+        buffer.fill()
+    np.copyto(_part(_view(spec, buffer), array.shape), array)
     buffer.set_writable(False)
     return buffer
+
+
+def _part(array: Array, shape: Sequence[int]) -> Array:
+    """The beginning of an array along every dimension."""
+    first: tuple[Any, ...] = (*map(slice, shape), ...)
+    found: Array = array[first]
+    return found
+
+
+def _written(array: Array) -> int:
+    """How many of its bytes are unlike those beyond a size."""
+    return int(np.count_nonzero(np.ascontiguousarray(array).view(np.uint8) != WRITTEN_SLACK))
 
 
 def _new_results(outputs: Sequence[BufferSpec], first: int) -> list[GuardedBuffer]:

@@ -10,13 +10,14 @@ wanted deviation. So the parent can check a remote runner's reference without se
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from tilewright.contract.artifact import Array, BufferSpec, numpy_dtype
+from tilewright.contract.sizes import Point
 from tilewright.ground.errors import InputError
 
 SIGNED, POSITIVE, INTEGERS = "signed", "positive", "integers"
@@ -51,6 +52,28 @@ class InputKind:
     @staticmethod
     def from_json(data: dict[str, Any]) -> InputKind:
         return InputKind(**data)
+
+
+def narrowest(kinds: Sequence[InputKind]) -> InputKind:
+    """Of several kinds of one input, the one whose values all of them take."""
+    least = min(kinds, key=lambda k: k.high)
+    return next((k for k in kinds if k.distribution == POSITIVE), least)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A point, and the shapes of inputs and outputs there."""
+
+    point: Point
+    shapes: Mapping[str, tuple[int, ...]]
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @staticmethod
+    def from_json(data: dict[str, Any]) -> Place:
+        shapes = {name: tuple(shape) for name, shape in data["shapes"].items()}
+        return Place(Point(**data["point"]), shapes)
 
 
 def default_kind(dtype: str) -> InputKind:

@@ -49,7 +49,7 @@ class MeasureResult:
     `latencies_s` has one median per repeat. `build_s` and `run_s` are wall time, the gate
     included; `spent_s` says where `run_s` went on the runner. `stopped_early`: the first run was so
     slow that there was no other. `region_s` is what an empty parallel region took beside it; None
-    where it is not known.
+    where it is not known; `points_s` are those at the points of a task with sizes.
     """
 
     stage: str
@@ -61,6 +61,7 @@ class MeasureResult:
     stopped_early: bool = False
     spent_s: Mapping[str, float] = field(default_factory=dict)
     region_s: float | None = None
+    points_s: tuple[float, ...] = ()
 
     @property
     def latency_s(self) -> float:
@@ -147,12 +148,13 @@ class LocalMeasurer:
                 inputs=task.inputs,
                 tolerance=task.tolerance,
                 seed=task.seed,
-                points=task.points,
+                probes=task.probes,
                 setting=task.setting,
+                places=task.places,
             )
             rounding = Artifact.from_bytes(outcome.artifact).rounding
             task.check_reference(self._runner.load(spec), rounding)
-            self._specs[task.name] = replace(spec, points=tuple(() for _ in spec.points))
+            self._specs[task.name] = replace(spec, probes=tuple(() for _ in spec.probes))
             self._references[task.name] = outcome
         return self._specs[task.name]
 
@@ -274,6 +276,7 @@ def _measure_one(
         stopped_early=timing.stopped_early,
         spent_s=timing.spent_s,
         region_s=timing.region_s,
+        points_s=tuple(timing.points_s),
     )
 
 

@@ -20,7 +20,7 @@ from tilewright.contract.surroundings import ALONE, Setting
 from tilewright.ground.errors import RunError
 from tilewright.ground.text import harmless
 from tilewright.measure.gate import Tolerance
-from tilewright.measure.inputs import InputKind
+from tilewright.measure.inputs import InputKind, Place
 from tilewright.measure.protocol import Header
 from tilewright.measure.server import UnknownTaskError
 from tilewright.measure.trial import RunOptions, Timing, is_time
@@ -115,8 +115,9 @@ class BuilderPool:
 class TaskSpec:
     """What a runner needs to know of a task.
 
-    `inputs` are the kinds of the inputs, then of the constants in their logical layouts; `points`
-    are flat indices of outputs (one tuple for each) whose reference values are sent back.
+    `inputs` are the kinds of the inputs, then of the constants in their logical layouts; `probes`
+    are flat indices of outputs (one tuple for each) whose reference values are sent back. With
+    sizes it is measured at `places`, and has probes of each output at each.
     """
 
     name: str
@@ -124,8 +125,9 @@ class TaskSpec:
     inputs: tuple[InputKind, ...]
     tolerance: Tolerance
     seed: int = 0
-    points: tuple[tuple[int, ...], ...] = ()
+    probes: tuple[tuple[int, ...], ...] = ()
     setting: Setting = ALONE
+    places: tuple[Place, ...] = ()
 
 
 class RunnerClient:
@@ -148,7 +150,7 @@ class RunnerClient:
         return self.worker.facts
 
     def load(self, task: TaskSpec) -> list[bytes]:
-        """Load a task; the reference's outputs at `task.points`, as raw bytes.
+        """Load a task; the reference's outputs at `task.probes`, as raw bytes.
 
         Raises RunError when the reference fails there; a runner that dies is tried once more.
         """
@@ -158,16 +160,17 @@ class RunnerClient:
             "seed": task.seed,
             "inputs": [kind.to_json() for kind in task.inputs],
             "tolerance": task.tolerance.to_json(),
-            "points": [list(p) for p in task.points],
+            "probes": [list(p) for p in task.probes],
             "between_bytes": task.setting.between_bytes,
+            "places": [place.to_json() for place in task.places],
         }
         for attempt in (1, 2):
             try:
                 answer, values = self.worker.request(header, [task.reference], LOAD_TIMEOUT_S)
-                if answer["type"] != "loaded" or len(values) != len(task.points):
+                if answer["type"] != "loaded" or len(values) != len(task.probes):
                     kind = harmless(f"{answer['type']!r:.80}")
                     raise self.worker.nonsense(
-                        f"{kind} with {len(values)} payloads, not 'loaded' with {len(task.points)}"
+                        f"{kind} with {len(values)} payloads, not 'loaded' with {len(task.probes)}"
                     )
                 return values
             except WorkerFailureError as error:

@@ -19,10 +19,11 @@ from tilewright.contract.artifact import Artifact
 from tilewright.contract.surroundings import Setting
 from tilewright.ground.lazy import llvm
 from tilewright.measure.gate import Tolerance
-from tilewright.measure.inputs import InputKind
+from tilewright.measure.inputs import InputKind, Place
 from tilewright.measure.protocol import Header, Payloads
 from tilewright.measure.quiet import Pace, Patience, undisturbed
 from tilewright.measure.server import Answer, SpoiltError, UnknownTaskError, serve
+from tilewright.measure.sized_trial import SizedTask
 from tilewright.measure.trial import RunOptions, Timing
 from tilewright.measure.trial_task import TrialTask, trial_task_of
 from tilewright.runtime.host import host_architecture
@@ -45,14 +46,16 @@ class Runner:
     def load_task(self, header: Header, payloads: Payloads) -> Answer:
         """Make a task's inputs, run its reference, answer the outputs at the asked points."""
         reference = Artifact.from_bytes(payloads[0])
-        task = trial_task_of(Target.parse(reference.target))(
-            reference=reference,
-            kinds=[InputKind.from_json(k) for k in header["inputs"]],
-            tolerance=Tolerance.from_json(header["tolerance"]),
-            seed=header["seed"],
-            setting=Setting(header["between_bytes"]),
-        )
-        values = task.values_at(header["points"])
+        kinds = [InputKind.from_json(k) for k in header["inputs"]]
+        tolerance = Tolerance.from_json(header["tolerance"])
+        seed, setting = header["seed"], Setting(header["between_bytes"])
+        task: TrialTask
+        if places := [Place.from_json(place) for place in header["places"]]:
+            task = SizedTask(reference, kinds, tolerance, seed, setting, places)
+        else:
+            kind = trial_task_of(Target.parse(reference.target))
+            task = kind(reference, kinds, tolerance, seed, setting)
+        values = task.values_at(header["probes"])
         self._tasks[header["task"]] = task
         self._make_room()
         return {"type": "loaded", "reference_s": task.reference_s}, values
@@ -86,6 +89,7 @@ class Runner:
             "stopped_early": timing.stopped_early,
             "spent_s": timing.spent_s,
             "region_s": fmean(regions_s) if regions_s else None,
+            "points_s": timing.points_s,
         }, ()
 
     def _pace_of(self, artifact: Artifact) -> Pace | None:

@@ -17,6 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from tilewright.contract.artifact import Array, BufferSpec, numpy_dtype
+from tilewright.contract.sizes import Point, points_of
 from tilewright.contract.surroundings import ALONE, Setting
 from tilewright.expr.dag import ComputeDAG, inline_reads
 from tilewright.expr.dtypes import INT64
@@ -40,14 +41,22 @@ from tilewright.expr.tensors import Placeholder
 from tilewright.expr.traversal import reads, transform, walk
 from tilewright.ground.errors import RunError, WrongAnswer
 from tilewright.measure.gate import ROUNDOFF, Tolerance, wrong_elements
-from tilewright.measure.inputs import POSITIVE, SIGNED, InputKind, default_kind, make_inputs
+from tilewright.measure.inputs import (
+    POSITIVE,
+    SIGNED,
+    InputKind,
+    Place,
+    default_kind,
+    make_inputs,
+    narrowest,
+)
 
-POINTS = 512
+PROBES = 512
 SUMMED = ("sum", "prod")
 """Reductions that round; the others pick a term."""
 # The share of elements that may differ where a comparison of computed floats decides.
 FLIP_SHARE = 1e-3
-# With more undefined values than this among the points, roots and logarithms get positive inputs.
+# With more undefined values than this among the probes, roots and logarithms get positive inputs.
 UNDEFINED_SHARE = 0.1
 
 
@@ -56,8 +65,11 @@ class MeasureTask:
     """One workload to measure programs of.
 
     `reference` is the build request of the default program. `inputs` are the kinds of the DAG's
-    inputs, then of its constants; `points` flat indices into each output. `setting` is what runs
+    inputs, then of its constants; `probes` flat indices into each output. `setting` is what runs
     around the programs.
+
+    A DAG with sizes is measured at `points`, and is a task without sizes at each: `parts`, whose
+    probes follow each other.
     """
 
     name: str
@@ -65,9 +77,11 @@ class MeasureTask:
     reference: bytes
     inputs: tuple[InputKind, ...]
     tolerance: Tolerance
-    points: tuple[tuple[int, ...], ...]
+    probes: tuple[tuple[int, ...], ...]
     setting: Setting = ALONE
     seed: int = 0
+    points: tuple[Point, ...] = ()
+    parts: tuple[MeasureTask, ...] = ()
 
     @staticmethod
     def of(
@@ -76,14 +90,16 @@ class MeasureTask:
         """Derive all facts from `dag`. Inputs are signed; if that makes more than a tenth of the
         sampled outputs undefined (the root of a variance), floats are positive instead.
         """
+        if dag.sizes:
+            return _sized(name, dag, reference, setting, seed)
         rng = np.random.default_rng(seed)
         sizes = [math.prod(static_shape(t)) for t in dag.outputs]
-        points = tuple(
-            tuple(range(n)) if n <= POINTS else tuple(map(int, rng.integers(0, n, POINTS)))
+        probes = tuple(
+            tuple(range(n)) if n <= PROBES else tuple(map(int, rng.integers(0, n, PROBES)))
             for n in sizes
         )
         kinds = input_kinds(dag)
-        task = MeasureTask(name, dag, reference, kinds, tolerance_of(dag), points, setting, seed)
+        task = MeasureTask(name, dag, reference, kinds, tolerance_of(dag), probes, setting, seed)
         undefined = _undefined(task)
         if undefined > UNDEFINED_SHARE:
             positive = tuple(
@@ -93,28 +109,44 @@ class MeasureTask:
             return other if _undefined(other) < undefined else task
         return task
 
+    @property
+    def places(self) -> tuple[Place, ...]:
+        """The points, and the shapes that arrays have there."""
+        return tuple(
+            Place(
+                point,
+                {t.name: static_shape(t) for t in (*part.dag.inputs, *part.dag.outputs)},
+            )
+            for point, part in zip(self.points, self.parts, strict=True)
+        )
+
     @cached_property
     def expected(self) -> list[Array]:
-        """The outputs at `points` by direct evaluation, floats in float64."""
+        """The outputs at `probes` by direct evaluation, floats in float64."""
         tensors = (*self.dag.inputs, *self.dag.constants)
         arrays = make_inputs([_spec(t) for t in tensors], self.inputs, self.seed)
         return [
             self.dag.evaluate_points(t, _positions(p, static_shape(t)), arrays)
-            for t, p in zip(self.dag.outputs, self.points, strict=True)
+            for t, p in zip(self.dag.outputs, self.probes, strict=True)
         ]
 
     def check_reference(self, values: Sequence[bytes], rounding: float = 1.0) -> None:
-        """Compare a reference's outputs at `points` (raw bytes, one for each output), which may be
+        """Compare a reference's outputs at `probes` (raw bytes, one for each output), which may be
         `rounding` times as far off as a direct sum.
 
         Raises WrongAnswer: the default program, and with it every measurement, is wrong.
         """
-        pairs = zip(self.dag.outputs, self.points, values, self.expected, strict=True)
-        for tensor, points, data, expected in pairs:
-            if len(data) != len(points) * numpy_dtype(tensor.dtype.name).itemsize:
+        each = len(self.dag.outputs)
+        for number, part in enumerate(self.parts):
+            part.check_reference(values[number * each : (number + 1) * each], rounding)
+        if self.parts:
+            return
+        pairs = zip(self.dag.outputs, self.probes, values, self.expected, strict=True)
+        for tensor, probes, data, expected in pairs:
+            if len(data) != len(probes) * numpy_dtype(tensor.dtype.name).itemsize:
                 raise RunError(
                     f"the runner gave {len(data)} bytes of output {tensor.name} of {self.name}, "
-                    f"not {len(points)} values of {tensor.dtype.name}"
+                    f"not {len(probes)} values of {tensor.dtype.name}"
                 )
             got = np.frombuffer(data, dtype=numpy_dtype(tensor.dtype.name))
             limits = None
@@ -125,12 +157,30 @@ class MeasureTask:
             if bad is None or np.count_nonzero(bad) <= self.tolerance.flips * got.size:
                 continue
             first = int(np.argmax(bad))
-            position = tuple(int(i) for i in np.unravel_index(points[first], static_shape(tensor)))
+            position = tuple(int(i) for i in np.unravel_index(probes[first], static_shape(tensor)))
             raise WrongAnswer(
                 f"the reference program of {self.name} is wrong: output {tensor.name} differs from "
                 f"direct evaluation at {np.count_nonzero(bad)} of {got.size} points; at {position} "
                 f"expected {expected[first]}, got {got[first]}"
             )
+
+
+def _sized(
+    name: str, dag: ComputeDAG, reference: bytes, setting: Setting, seed: int
+) -> MeasureTask:
+    """The task of a DAG with sizes. Inputs take values that are right at every point."""
+    points = points_of(dag.sizes)
+    parts = [
+        MeasureTask.of(f"{name} at {point}", dag.at(point.values), reference, setting, seed)
+        for point in points
+    ]
+    kinds = tuple(map(narrowest, zip(*(part.inputs for part in parts), strict=True)))
+    parts = [replace(part, inputs=kinds) for part in parts]
+    probes = tuple(indices for part in parts for indices in part.probes)
+    tolerance = tolerance_of(dag.heaviest)
+    return MeasureTask(
+        name, dag, reference, kinds, tolerance, probes, setting, seed, points, tuple(parts)
+    )
 
 
 def _positions(flat: Sequence[int], shape: tuple[int, ...]) -> Array:
@@ -144,7 +194,7 @@ def _positions(flat: Sequence[int], shape: tuple[int, ...]) -> Array:
 
 def _undefined(task: MeasureTask) -> float:
     """The largest share of values that are not finite, over the outputs."""
-    shares = (float((~np.isfinite(e.astype(np.float64))).mean()) for e in task.expected)
+    shares = (float((~np.isfinite(e.astype(np.float64))).mean()) for e in task.expected if e.size)
     return max(shares, default=0.0)
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from reprlib import repr as shown
 from typing import Any, Protocol, TypeAlias
 
@@ -103,19 +103,20 @@ class RunOptions:
 class Timing:
     """A candidate that passed the gate. `spent_s` says where its trial's time went; `region_s` is
     what the runner adds, the seconds of an empty parallel region before and after (None: not run
-    on cores).
+    on cores); `points_s` are the seconds at each point that is timed of a program with sizes.
     """
 
     latencies_s: list[float] = field(default_factory=list)
     stopped_early: bool = False
     spent_s: dict[str, float] = field(default_factory=dict)
     region_s: float | None = None
+    points_s: list[float] = field(default_factory=list)
 
     @staticmethod
     def of_answer(answer: Mapping[str, Any]) -> Timing:
         """What a runner's `result` says. Raises RunError when it is no such message."""
         latencies, spent = answer.get("latencies_s"), answer.get("spent_s")
-        region_s = answer.get("region_s")
+        region_s, points = answer.get("region_s"), answer.get("points_s")
         if answer.get("type") != "result":
             raise RunError(f"it is of type {shown(answer.get('type'))}, not 'result'")
         if not isinstance(latencies, list) or not _are(_is_latency, latencies) or not latencies:
@@ -124,7 +125,9 @@ class Timing:
             raise RunError(f"spent_s must be an object of seconds, not {shown(spent)}")
         if region_s is not None and not is_time(region_s):
             raise RunError(f"region_s must be seconds, not {shown(region_s)}")
-        return Timing(latencies, answer.get("stopped_early") is True, spent, region_s)
+        if not isinstance(points, list) or not _are(_is_latency, points):
+            raise RunError(f"points_s must be a list of seconds, not {shown(points)}")
+        return Timing(latencies, answer.get("stopped_early") is True, spent, region_s, points)
 
 
 def _are(kind: Callable[[Any], bool], values: Collection[Any]) -> bool:
@@ -311,7 +314,7 @@ class Expected:
     def __init__(self, reference: Artifact, outputs: Sequence[Array], tolerance: Tolerance) -> None:
         self._reference = reference
         pairs = zip(reference.outputs, outputs, strict=True)
-        self._gates = [OutputGate(s, v, tolerance) for s, v in pairs]
+        self._gates = [OutputGate(replace(s, shape=v.shape), v, tolerance) for s, v in pairs]
 
     @property
     def nbytes(self) -> int:

@@ -12,13 +12,15 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
+from typing import Self
 
 import numpy as np
 
 from tilewright.contract.artifact import Array, Artifact
 from tilewright.contract.surroundings import ALONE, Setting
 from tilewright.measure.gate import Tolerance
-from tilewright.measure.inputs import InputKind, make_inputs
+from tilewright.measure.inputs import InputKind, Place, make_inputs
 from tilewright.measure.trial import (
     Expected,
     LoadedCandidate,
@@ -39,36 +41,8 @@ class TrialTask(ABC):
     """
 
     spoilt = False
-
-    def __init__(
-        self,
-        reference: Artifact,
-        kinds: Sequence[InputKind],
-        tolerance: Tolerance,
-        seed: int,
-        setting: Setting = ALONE,
-    ) -> None:
-        """Make the inputs and run `reference` once for the expected outputs.
-
-        `kinds` are those of the inputs, then of the constants in their logical layouts. Inputs of
-        a program that runs alone begin where a caller's arrays do, else as other programs' outputs.
-        Raises RunError when the reference cannot run here, TargetError without its device.
-        """
-        specs = (*reference.inputs, *logical_constants(reference).values())
-        self.setting = setting
-        self._hold(reference, make_inputs(specs, kinds, seed))
-        started = time.perf_counter()
-        self._outputs = self._run_reference(reference)
-        self.reference_s = time.perf_counter() - started
-        self.expected = Expected(reference, self._outputs, tolerance)
-
-    @abstractmethod
-    def _hold(self, reference: Artifact, given: Mapping[str, Array]) -> None:
-        """Allocate memory, with the inputs and constants in it."""
-
-    @abstractmethod
-    def _run_reference(self, reference: Artifact) -> list[Array]:
-        """Run it once; its outputs."""
+    reference_s: float
+    expected: Expected
 
     @property
     @abstractmethod
@@ -83,12 +57,11 @@ class TrialTask(ABC):
         """The reference beside candidates, where both are timed in turns."""
         return None
 
-    def values_at(self, points: Sequence[Sequence[int]]) -> list[bytes]:
+    @abstractmethod
+    def values_at(self, probes: Sequence[Sequence[int]]) -> list[bytes]:
         """The reference's outputs at flat indices, one list of them for each output, as bytes. To
         be called before any candidate runs.
         """
-        pairs = zip(self._outputs, points, strict=True)
-        return [y.reshape(-1)[np.array(p, dtype=np.int64)].tobytes() for y, p in pairs]
 
     def run(self, artifact: Artifact, options: RunOptions, retry: Retry = once) -> Timing:
         """Load, run, check and time a candidate; `retry` may time it several times and choose.
@@ -107,7 +80,52 @@ class TrialTask(ABC):
         return timing
 
 
-def trial_task_of(target: Target) -> type[TrialTask]:
+class FixedTask(TrialTask):
+    """With arrays of one shape each."""
+
+    def __init__(
+        self,
+        reference: Artifact,
+        kinds: Sequence[InputKind],
+        tolerance: Tolerance,
+        seed: int,
+        setting: Setting = ALONE,
+        place: Place | None = None,
+        like: Self | None = None,
+    ) -> None:
+        """Make the inputs and run `reference` once for the expected outputs.
+
+        `kinds` are those of the inputs, then of the constants in their logical layouts. Inputs of
+        a program that runs alone begin where a caller's arrays do, else as other programs' outputs.
+        Of a reference with sizes, `place` says what they are, and `like` is the same task at
+        another place, with which it shares constants. Raises RunError when the reference cannot run
+        here, TargetError without its device.
+        """
+        shapes = {} if place is None else place.shapes
+        specs = [replace(s, shape=shapes.get(s.name, s.shape)) for s in reference.inputs]
+        if like is None:
+            specs += logical_constants(reference).values()
+        self.setting, self.place, self.like = setting, place, like
+        self._hold(reference, make_inputs(specs, kinds[: len(specs)], seed))
+        started = time.perf_counter()
+        self._outputs = self._run_reference(reference)
+        self.reference_s = time.perf_counter() - started
+        self.expected = Expected(reference, self._outputs, tolerance)
+
+    @abstractmethod
+    def _hold(self, reference: Artifact, given: Mapping[str, Array]) -> None:
+        """Allocate memory, with the inputs and constants in it."""
+
+    @abstractmethod
+    def _run_reference(self, reference: Artifact) -> list[Array]:
+        """Run it once; its outputs."""
+
+    def values_at(self, probes: Sequence[Sequence[int]]) -> list[bytes]:
+        pairs = zip(self._outputs, probes, strict=True)
+        return [y.reshape(-1)[np.array(p, dtype=np.int64)].tobytes() for y, p in pairs]
+
+
+def trial_task_of(target: Target) -> type[FixedTask]:
     """Where a target's candidates run."""
-    found: type[TrialTask] = target.backend.trial.load()
+    found: type[FixedTask] = target.backend.trial.load()
     return found

@@ -20,6 +20,7 @@ from tilewright.expr.index.facts import Facts
 from tilewright.expr.index.intervals import Interval, intersection
 from tilewright.expr.nodes import Binary, Call, Expr, Read, Reduce, Select, Tensor, Var
 from tilewright.expr.reference import compute_of
+from tilewright.expr.sizes import ranges_of
 from tilewright.expr.traversal import children, reads
 from tilewright.ground.errors import ExprError, VerifyError
 from tilewright.nest.nodes import (
@@ -221,8 +222,11 @@ def check_written(dag: ComputeDAG) -> None:
     for stage in dag.stages:
         compute = compute_of(stage)
         body = compute.body.body if isinstance(compute.body, Reduce) else compute.body
-        axes = {a.name: a.extent for a in (*compute.axes, *compute.reduce_axes)}
-        ranges = {n: Interval(0, e - 1) for n, e in axes.items() if isinstance(e, int)}
+        axes, facts = (*compute.axes, *compute.reduce_axes), Facts(ranges_of(dag.sizes))
+        for axis in axes:
+            facts = facts.loop(axis.var, axis.extent)
         storage = {r.tensor.name: Storage(r.tensor, writable=False) for r in reads(body)}
-        scope = _WrittenScope(stage.name, False, storage, tuple(axes), Facts(ranges))
+        sizes = frozenset(s.name for s in dag.sizes)
+        names = tuple(a.name for a in axes)
+        scope = _WrittenScope(stage.name, False, storage, names, facts, sizes)
         check_value(body, scope, stage.name)

@@ -171,12 +171,8 @@ def _loop(loop: For, scope: VerifiedScope) -> None:
         if not scope.symbolic:
             scope.fail(head, "a concrete program has no `when`")
         check_condition(loop.when, scope, head)
-    facts = scope.facts
-    if isinstance(loop.extent, int):
-        facts = facts.loop(loop.var, loop.extent)
-    elif varies:
-        most = facts.bounds(loop.extent).hi or 0
-        facts = facts.loop(loop.var, most).assume(loop.var < loop.extent)
+    is_known = varies or isinstance(loop.extent, int)
+    facts = scope.facts.loop(loop.var, loop.extent) if is_known else scope.facts
     _node(loop.body, replace(scope, loops=(*scope.loops, loop.var.name), facts=facts))
 
 

@@ -57,7 +57,8 @@ class Trial:
     what proposed it ("sample", "crossover", …). `stage` is the last stage reached; a failure has an
     `error` class and a `message`. `confirmed_s` are latencies of a later confirmation in fresh
     processes; `region_s` is what a region without work took beside it, None where that is not
-    known; `id` is given by the database and grows in the order of insertion.
+    known; `points_s` are the latencies at the points of a task with sizes, in their order; `id` is
+    given by the database and grows in the order of insertion.
 
     Raises RecordsError for a successful trial without a positive finite latency, and for
     numbers a database cannot hold.
@@ -79,11 +80,13 @@ class Trial:
     created_at: float = field(default_factory=time.time)
     confirmed_s: tuple[float, ...] = ()
     region_s: float | None = None
+    points_s: tuple[float, ...] = ()
     id: int | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         check_latencies(self.latencies_s, f"trial {self.gene.hash}")
         check_latencies(self.confirmed_s, f"confirmation of trial {self.gene.hash}")
+        check_latencies(self.points_s, f"points of trial {self.gene.hash}")
         if self.region_s is not None:
             check_latencies([self.region_s], f"parallel region of trial {self.gene.hash}")
         if self.error is None and not self.latencies_s:

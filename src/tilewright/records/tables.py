@@ -36,7 +36,7 @@ from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from tilewright.records.faults import BadCellError
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 SCHEMA_KEY = "schema_version"
 LONGEST_ROW = 1 << 25
 """Bytes of a row, in a file and in an export; the text of a large program takes some kilobytes."""
@@ -198,6 +198,7 @@ trials = Table(
     _column("build_s", Number, nullable=False),
     _column("run_s", Number, nullable=False),
     _column("region_s", Number),
+    _column("points_s", Words, nullable=False),
     _column("created_at", Number, nullable=False),
     _column("latencies_s", Words, nullable=False),
     _column("confirmed_s", Words, nullable=False),

@@ -21,6 +21,7 @@ from tilewright.expr.nodes import Const, Extent
 from tilewright.ground.errors import ScheduleError
 from tilewright.nest.bind import bind
 from tilewright.nest.nodes import Program
+from tilewright.schedule.by_size import genes_of, joined
 from tilewright.schedule.lower import Lowered, lower
 from tilewright.schedule.state import State
 from tilewright.schedule.templates import TEMPLATES, Template
@@ -124,6 +125,10 @@ def maker_of(
             if dag.sizes:
                 raise ScheduleError(f"{template} is for numbers, not for sizes")
             return instance_of(dag, template, read_extents(numbers, chosen)).lowered
+        case {"by_size": str() as size, "below": below, "programs": programs}:
+            bounds, genes = genes_of(below, programs)
+            makers = [maker_of(dag, one) for one in genes]
+            return lambda name: joined(size, bounds, [make(name) for make in makers])
     _, rows = sketch_from_json(gene.producer)
     return partial(lower, State(dag).replay(read_steps(rows, chosen)))
 

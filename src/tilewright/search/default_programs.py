@@ -133,6 +133,7 @@ class DefaultPrograms:
         search.expected_s = None
         if known.measured_s is not None:  # a later confirmation must not change the search
             search.note(known.measured_s, default.gene)
+            search.see([known])
             if parent is not None:
                 search.strategy.tell([parent], [known.measured_s])
 

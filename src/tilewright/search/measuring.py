@@ -150,4 +150,5 @@ class Ledger:
             build_s=result.build_s,
             run_s=result.run_s,
             region_s=result.region_s,
+            points_s=tuple(result.points_s),
         )

@@ -22,6 +22,7 @@ import numpy as np
 
 from tilewright.contract.arguments import described
 from tilewright.contract.gene import Gene
+from tilewright.contract.sizes import points_of
 from tilewright.contract.surroundings import ALONE, Setting
 from tilewright.cost.candidates import concatenate
 from tilewright.cost.extractor import FeatureExtractor
@@ -36,7 +37,9 @@ from tilewright.expr.serialize import (
 from tilewright.ground.errors import InputError, RunError
 from tilewright.ground.text import one_line
 from tilewright.records.rows import Trial, WorkloadRow
+from tilewright.schedule.by_size import KEY as BY_SIZE
 from tilewright.schedule.templates import Template
+from tilewright.search.by_size import SAVING, combined
 from tilewright.search.model.cost_model import CostModel
 from tilewright.search.model.training_set import TrainingSet
 from tilewright.search.strategies.evolution import TEMPLATE, Scored, named
@@ -90,11 +93,15 @@ class TuningTask:
         templates: Sequence[Template] | None = None,
     ) -> Space:
         """The programs it can be, by the target's own rules and templates where none are given."""
-        return Space(self.dag, target, rules, self.setting, templates)
+        return Space.of(self.dag, target, rules, self.setting, templates)
 
-    @property
+    @cached_property
     def flops(self) -> int:
-        return self.dag.useful_flops
+        """Those of a call: with sizes the mean over the points, as its latency is."""
+        if not self.dag.sizes:
+            return self.dag.useful_flops
+        points = points_of(self.dag.sizes)
+        return round(sum(p.weight * self.dag.at(p.values).useful_flops for p in points))
 
     @property
     def row(self) -> WorkloadRow:
@@ -104,7 +111,7 @@ class TuningTask:
             name=self.name,
             dag=dag_to_json(self.dag),
             structure_hash=self.structure,
-            extents=tuple(extents(self.dag)),
+            extents=tuple(extents(self.dag.heaviest)),
             flops=self.flops,
             between_bytes=self.setting.between_bytes,
         )
@@ -154,6 +161,7 @@ class AllFailedError(RunError):
 class Measured(Protocol):
     """One candidate's result, as a measurer gives it. `latencies_s` is empty after a failure.
     `region_s` is what a region without work took beside it; None where that is not known.
+    `points_s` are the latencies at the points of a task with sizes.
     """
 
     @property
@@ -176,6 +184,9 @@ class Measured(Protocol):
 
     @property
     def region_s(self) -> float | None: ...
+
+    @property
+    def points_s(self) -> Sequence[float]: ...
 
 
 class Measurer(Protocol):
@@ -224,6 +235,7 @@ class TaskSearch:
     those of turns that the two programs took. `expected_s` is what the default program is taken
     for while it was not measured, `fault` what came of it instead of a figure. `composed` is what
     the records of the task's parts make up. `rounds` have been told, so many more are `under_way`.
+    `points_s` are latencies of programs with sizes at the points.
     """
 
     task: TuningTask
@@ -245,6 +257,7 @@ class TaskSearch:
     fault: str = ""
     composed: Gene | None = None
     under_way: int = 0
+    points_s: dict[Gene, Sequence[float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """What no strategy proposes is measured first."""
@@ -301,7 +314,7 @@ class TaskSearch:
         """The candidates of the next round; the same ones whenever the state is the same."""
         entropy = [seed, zlib.crc32(self.task.hash.encode()), self.next_round]
         rng = np.random.default_rng(entropy)
-        batch = self.offered.ask(rng, n)
+        batch = [*self._by_size(), *self.offered.ask(rng, n)][:n]
         if len(batch) < n:
             asked = self.strategy.ask(rng, n - len(batch))
             if not isinstance(asked, list) or not all(isinstance(c, Candidate) for c in asked):
@@ -312,6 +325,25 @@ class TaskSearch:
             batch += asked
         self.exhausted = not batch
         return batch
+
+    def _by_size(self) -> list[Candidate]:
+        """What measured programs make together, if that is new and promises more than the best."""
+        found = combined(self.task.dag.sizes, self.points_s)
+        if found is None or self.best_s is None:
+            return []
+        gene, seconds = found
+        is_known = gene in self.offered.memory.genes or seconds > (1 - SAVING) * self.best_s
+        proposed = [] if is_known else [self._beside(gene, BY_SIZE)]
+        self.offered.memory.remember(proposed)
+        return proposed
+
+    def _beside(self, gene: Gene, origin: str) -> Candidate:
+        """A program of no sketch."""
+        return Candidate(len(self.space.sketches), (0,) * self.space.width, gene, origin)
+
+    def see(self, trials: Iterable[Trial]) -> None:
+        """Remember latencies at points."""
+        self.points_s |= {t.gene: t.points_s for t in trials if t.points_s}
 
     def expect(self, batch: Sequence[Candidate]) -> None:
         """A round that is to be measured, and told later."""
@@ -362,6 +394,8 @@ class TaskSearch:
 
     def candidate(self, trial: Trial) -> Candidate | None:
         """A recorded program as a candidate; None where it is none of this task."""
+        if trial.gene.key == BY_SIZE:
+            return self._beside(trial.gene, trial.origin)
         here = self.space.row_of(trial.gene)
         if here is None:
             return None

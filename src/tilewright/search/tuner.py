@@ -379,6 +379,7 @@ class Tuner:
                 [latencies[i] for i in ended],
                 [t.region_s for t in trials if t is not None],
             )
+        search.see(t for t in trials if t is not None)
         search.tell(batch, latencies)
         self.trials += len(batch)
         scheduler.tell(one.task, search.best_s or float("inf"), len(batch))

@@ -132,6 +132,11 @@ class CandidateSpace:
         self._starts: dict[Decision, int] = {}
         self.sketches: tuple[Producer, ...] = ()
 
+    @property
+    def points(self) -> Sequence[tuple[float, CandidateSpace]]:
+        """The same candidates at points of a task with sizes, and their weights; else none."""
+        return ()
+
     def place(self, decisions: Sequence[Decision]) -> Ints:
         """Matrix columns of some decisions, those of each shared with who has the same one."""
         found = [np.zeros(0, np.int64), *(self._place(decision) for decision in decisions)]

@@ -11,10 +11,12 @@ A candidate is a sketch's number and a row of the matrix.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tilewright.contract.gene import Gene
+from tilewright.contract.sizes import points_of
 from tilewright.contract.surroundings import AMONG_OTHERS, Setting
 from tilewright.cost.candidates import Ints
 from tilewright.expr.dag import ComputeDAG
@@ -92,7 +94,7 @@ class Space(CandidateSpace):
         DAG with sizes at a point, `sized`, sketches that do not fit all values are left out.
         """
         super().__init__(target)
-        self.dag = dag
+        self.dag, self.sized = dag, sized
         if templates is None:
             templates = templates_of(target) if sized is None else ()
         made = placed(self, dag, templates)
@@ -109,6 +111,38 @@ class Space(CandidateSpace):
             derivations = [d for d in derivations if _replays(sized, d.state.trace)]
         self.sketches += tuple(map(self._sketch, derivations))
         self.sketches = tuple(s for k, s in enumerate(self.sketches) if self._has_any(k, s))
+
+    @classmethod
+    def of(
+        cls,
+        dag: ComputeDAG,
+        target: Target,
+        rules: Sequence[Rule] | None = None,
+        setting: Setting = AMONG_OTHERS,
+        templates: Sequence[Template] | None = None,
+    ) -> Space:
+        """The space of a DAG, which may have sizes: then that of the heaviest."""
+        sized = dag if dag.sizes else None
+        return cls(dag.heaviest, target, rules, setting, templates, sized)
+
+    @cached_property
+    def points(self) -> Sequence[tuple[float, Space]]:
+        if self.sized is None:
+            return ()
+        timed = [p for p in points_of(self.sized.sizes) if p.weight]
+        chosen = sorted({0, len(timed) // 2, len(timed) - 1})
+        return [(timed[k].weight, self._at(self.sized.at(timed[k].values))) for k in chosen]
+
+    def _at(self, dag: ComputeDAG) -> Space:
+        """The same candidates of a DAG of other extents."""
+        other = copy(self)
+        other.dag, other.sized = dag, None
+        other.sketches = tuple(
+            replace(s, state=State(dag).replay(s.state.trace))
+            for s in self.sketches
+            if isinstance(s, Sketch)
+        )
+        return other
 
     def _sketch(self, d: Derivation) -> Sketch:
         decisions = tuple(d.decisions.values())

@@ -39,7 +39,7 @@ from tilewright.expr.index.intervals import (
     scale,
 )
 from tilewright.expr.index.simplify import Simplifier
-from tilewright.expr.nodes import Binary, Call, Const, Expr, Select, Var
+from tilewright.expr.nodes import Binary, Call, Const, Expr, Extent, Select, Var
 from tilewright.expr.traversal import free_vars, reads
 
 MOST_TRIED = 1 << 22
@@ -67,10 +67,11 @@ class Facts:
         """Whether no values of the variables satisfy the facts: the place is never reached."""
         return any(map(is_empty, (*self.ranges.values(), *self.known.values())))
 
-    def loop(self, var: Var, extent: int) -> Facts:
+    def loop(self, var: Var, extent: Extent) -> Facts:
         """Inside a loop: 0 <= var < extent."""
-        ranges = {**self.ranges, var.name: Interval(0, extent - 1)}
-        return Facts(ranges, self.known, self.forms)
+        most = extent if isinstance(extent, int) else self.bounds(extent).hi or 0
+        inside = Facts({**self.ranges, var.name: Interval(0, most - 1)}, self.known, self.forms)
+        return inside if isinstance(extent, int) else inside.assume(var < extent)
 
     def assume(self, cond: Expr, holds: bool = True) -> Facts:
         """The facts where `cond` is true (or false, with `holds=False`)."""

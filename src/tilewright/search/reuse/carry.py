@@ -68,10 +68,10 @@ class Carrier:
             expected_s = composed.usual * extractor.latency(default_of(space, extractor))[0]
             is_faster = composed.seconds < expected_s
             return Carried(composed.gene, ", ".join(composed.sources)) if is_faster else None
-        here = Operator.of(task.dag)
+        here = Operator.of(task.dag.heaviest)
 
         def far(source: TuningTask) -> float:
-            return distance(here.nest, Operator.of(source.dag).nest)
+            return distance(here.nest, Operator.of(source.dag.heaviest).nest)
 
         relatives = sorted(self._known.get(here.family, ()), key=far)[:ASKED]
         if not relatives:
@@ -87,7 +87,7 @@ class Carrier:
     def _known(self) -> dict[Family, list[TuningTask]]:
         found: dict[Family, list[TuningTask]] = defaultdict(list)
         for task in well_known(self.database, self.machine.fingerprint):
-            found[Operator.of(task.dag).family].append(task)
+            found[Operator.of(task.dag.heaviest).family].append(task)
         return found
 
     def _carried(self, mine: Named, source: TuningTask) -> Gene | None:
@@ -95,7 +95,7 @@ class Carrier:
         trials = list(self.database.trials(source.hash, self.machine.fingerprint))
         if gain_of(trials) < WORTH:
             return None
-        there = Named(source.space(self.target), Operator.of(source.dag))
+        there = Named(source.space(self.target), Operator.of(source.dag.heaviest))
         genes = [trial.gene for trial in best_first(trials)[:TRIED]]
         for program in filter(None, map(there.space.row_of, genes)):
             like = Correspondence(there, int(program.sketch[0]), mine)

@@ -96,7 +96,7 @@ class Parts:
         """The program of the task, in its `space` if at hand, that its recorded parts make up; None
         where one of them has no record, or the task no sketch of theirs.
         """
-        for dags in divisions(task.dag):
+        for dags in divisions(task.dag.heaviest):
             found = self._programs(dags, task.setting)
             if not found:
                 continue
@@ -127,7 +127,7 @@ class Parts:
         trials = list(self.database.trials(hash_, self.machine.fingerprint))
         untuned = next((t for t in trials if t.origin == DEFAULT and t.ok), None)
         task = TuningTask.of(row)
-        space, names = task.space(self.target), _Names.of(task.dag, dag)
+        space, names = task.space(self.target), _Names.of(task.dag.heaviest, dag)
         found: dict[int, _Part] = {}
         for trial in best_first(trials)[:TRIED]:
             program = space.row_of(trial.gene)

@@ -181,7 +181,7 @@ def rest_of(tasks: Sequence[TuningTask], stepped: Collection[str], search: int) 
     """Programs that the tasks without steps are worth: each a whole search where its family is a
     MAJOR part of the work, and the less the less it is.
     """
-    families = [Operator.of(task.dag).family for task in tasks]
+    families = [Operator.of(task.dag.heaviest).family for task in tasks]
     shares = _shares(tasks, families)
     left = (f for task, f in zip(tasks, families, strict=True) if task.hash not in stepped)
     return sum(round(search * min(1.0, shares[family] / MAJOR)) for family in left)
@@ -205,8 +205,8 @@ class _Planner:
 
     def member(self, task: TuningTask, records: str | None = None) -> Member:
         """What the planner knows of a task."""
-        rules = abilities(task.dag, self.target, self.rules)
-        return Member(task, Operator.of(task.dag), rules, records)
+        rules = abilities(task.dag.heaviest, self.target, self.rules)
+        return Member(task, Operator.of(task.dag.heaviest), rules, records)
 
     def recorded(
         self,
@@ -217,7 +217,7 @@ class _Planner:
         """The tasks with such records that are of these families, of each the nearest ones."""
         near: dict[Family, list[tuple[float, str, TuningTask]]] = {}
         for task in tasks:
-            operator = Operator.of(task.dag)
+            operator = Operator.of(task.dag.heaviest)
             if operator.family in families:
                 nests = (m.operator.nest for m in families[operator.family])
                 far = min(distance(nest, operator.nest) for nest in nests)
@@ -236,7 +236,7 @@ class _Planner:
         found = []
         for nest in bridges((m.operator.nest for m in family), self.hops):
             try:
-                dag = bridge(first.task.dag, nest)
+                dag = bridge(first.task.dag.heaviest, nest)
             except InputError:  # no operator of this family has that nest
                 continue
             name = f"bridge_{'x'.join(map(str, nest))}"
@@ -320,7 +320,7 @@ class _Planner:
 
 def _work(task: TuningTask) -> float:
     """About what a task adds to its models' time, in operations."""
-    return task.weight * (task.dag.useful_flops + BALANCE * task.dag.least_bytes)
+    return task.weight * (task.flops + BALANCE * task.dag.heaviest.least_bytes)
 
 
 def _sources_first(tree: Tree[str], work: Mapping[str, float]) -> list[str]:

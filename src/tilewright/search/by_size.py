@@ -1,0 +1,65 @@
+"""Programs by size, made of measured ones: each range of a size by the program that is best there.
+
+    combined(sizes, {gene: (0.0021, 0.0006, 0.0002), …})     a gene, and its expected latency
+
+Products seldom gain; rows along the vector, and prefill beside decoding, do (DietCode, MLSys 2022,
+chooses among micro-kernels in the same way).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from tilewright.contract.gene import Gene
+from tilewright.contract.sizes import Sizes, points_of
+from tilewright.schedule.by_size import KEY, MOST_PROGRAMS, by_size
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+SAVING = 0.03
+"""Of the mean latency, that one more program must save."""
+
+
+def combined(sizes: Sizes, measured: Mapping[Gene, Sequence[float]]) -> tuple[Gene, float] | None:
+    """The programs by size, at most three, that promise most, and their mean latency; None where
+    one program does. `measured` are seconds at the points that are timed.
+    """
+    points = [p for p in points_of(sizes) if p.weight > 0]
+    genes = [gene for gene in measured if gene.key != KEY]
+    if not genes or len(points) < 2:
+        return None
+    values = {s.name: [p.values[s.name] for p in points] for s in sizes}
+    size = max(values, key=lambda name: len(set(values[name])))
+    order = np.argsort(values[size], kind="stable")
+    at = [values[size][i] for i in order]
+    costs = np.array([[measured[g][i] * points[i].weight for i in order] for g in genes])
+    places = [k for k in range(1, len(at)) if at[k - 1] < at[k]]
+    found, least = None, float(costs.sum(axis=1).min())
+    for count in range(2, MOST_PROGRAMS + 1):
+        ways = [_split(costs, cuts) for cuts in combinations(places, count - 1)]
+        if not ways:
+            break
+        total, cuts, chosen = min(ways, key=lambda way: way[0])
+        if total > (1 - SAVING) * least:
+            break
+        bounds = [_between(at[k - 1], at[k]) for k in cuts]
+        found, least = (by_size(size, bounds, [genes[i] for i in chosen]), total), total
+    return found
+
+
+def _split(costs: Floats, cuts: tuple[int, ...]) -> tuple[float, tuple[int, ...], list[int]]:
+    """What ranges of points cost by their best programs, and those."""
+    ranges = zip((0, *cuts), (*cuts, costs.shape[1]), strict=True)
+    parts = [costs[:, first:end].sum(axis=1) for first, end in ranges]
+    return float(sum(p.min() for p in parts)), cuts, [int(p.argmin()) for p in parts]
+
+
+def _between(low: int, high: int) -> int:
+    """Where the programs change: the size as many times `low` as `high` is times it."""
+    return min(high, max(low + 1, math.ceil(math.sqrt(low * high))))
