@@ -23,7 +23,6 @@ from tilewright.cli.options import (
     ModelFile,
     Records,
     Shapes,
-    known_math,
     load_model,
     usage,
 )
@@ -65,7 +64,7 @@ def advise(
     Example: tilewright advise resnet50.onnx --minutes 3
     """
     console = output(quiet=json)
-    loaded = load_model(model, shape, constant, chains, known_math(math, as_target(None)))
+    loaded = load_model(model, shape, constant, chains, math, as_target(None))
     with _progress(console) as told:
         found = tw.advise(loaded, db=db, minutes=minutes, told=told)
     if json:

@@ -28,7 +28,6 @@ from tilewright.cli.options import (
     TargetSpec,
     batch_shapes,
     each_shape,
-    known_math,
     load_model,
     parse_constants,
 )
@@ -108,7 +107,7 @@ def bench(
     cores = host_target().cores
     if threads is not None and threads > cores:
         raise InputError(f"--threads {threads}: there are {count(cores, 'core')}")
-    loaded = load_model(model, shapes, constant, chains, known_math(math, chosen))
+    loaded = load_model(model, shapes, constant, chains, math, chosen)
     other = onnxruntime_peer(model, threads or cores) if peer else None
     if peer and other is None:
         console.print(f"onnxruntime is not installed (pip install '{EXTRA}'): not compared.")

@@ -22,7 +22,6 @@ from tilewright.cli.options import (
     Shapes,
     TargetSpec,
     each_shape,
-    known_math,
     load_model,
     protect,
 )
@@ -74,7 +73,7 @@ def compile(
         needed = [save, refuse_library(save)]
         inspection.refuse_saving(save, chosen)
         protect(needed, model, db)
-    loaded = load_model(model, shape, constant, chains, known_math(math, chosen))
+    loaded = load_model(model, shape, constant, chains, math, chosen)
     variants = each_shape(loaded)
     # The plans have the notes.
     found = compilation.compiled(loaded, db, chosen, progress=not quiet, is_own=True)

@@ -142,24 +142,16 @@ def usage(check: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return checked
 
 
-def known_math(math: str, target: Target) -> str:
-    """The same, or what "auto" is for a target, which is said."""
-    if math != "auto":
-        return math
-    found, why = math_of(target)
-    remark(f"--math auto is {found}: {why}")
-    return found
-
-
 def load_model(
     file: Path,
     shapes: Sequence[str] | None,
     constants: Sequence[str] | None,
     chains: bool,
     math: str,
+    target: Target,
 ) -> tw.Model | tw.ModelSet:
     """The model of a command that takes one."""
-    (model,) = load_models([file], shapes, constants, chains, math)
+    (model,) = load_models([file], shapes, constants, chains, math, target)
     return model
 
 
@@ -169,8 +161,12 @@ def load_models(
     constants: Sequence[str] | None,
     chains: bool,
     math: str,
+    target: Target,
 ) -> list[tw.Model | tw.ModelSet]:
-    """Import every model with the shapes given for it."""
+    """Import every model with the shapes given for it; "auto" is what is faster on a target."""
+    if math == "auto":
+        math, why = math_of(target)
+        remark(f"--math auto is {math}: {why}")
     read = partial(tw.load, constants=parse_constants(constants), chains=chains, math=math)
     given = [parse_shape(text) for text in shapes or ()]
     stems = [file.stem for file in files]

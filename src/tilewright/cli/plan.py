@@ -16,7 +16,6 @@ from tilewright.cli.options import (
     Math,
     ShapesOfModels,
     TargetSpec,
-    known_math,
     load_models,
     usage,
 )
@@ -56,7 +55,7 @@ def plan(
     Example: tilewright plan resnet50.onnx
     """
     chosen = as_target(target)
-    loaded = load_models(models, shape, constant, chains, known_math(math, chosen))
+    loaded = load_models(models, shape, constant, chains, math, chosen)
     output().print(
         str(tw.plan(loaded, db=db, target=chosen, strategy=strategy)),
         highlight=False,

@@ -28,7 +28,6 @@ from tilewright.cli.options import (
     Shapes,
     TargetSpec,
     each_shape,
-    known_math,
     load_model,
     parse_constants,
     protect,
@@ -105,8 +104,7 @@ def run(
         refuse_output(save, (".npz", ".npy"))
         protect([save], model, db, [input_file(text)[1] for text in inputs or ()])
     chosen = as_target(target)
-    math = known_math(math, chosen)
-    loaded = load_model(model, shape, constant, chains, math)
+    loaded = load_model(model, shape, constant, chains, math, chosen)
     networks, call = compiled(loaded, db, chosen, progress=not quiet)
     fitting = _fitting(networks, each_shape(loaded), inputs or (), seed)
     _refuse_several(save, len(fitting))
@@ -124,7 +122,7 @@ def run(
         told[-1]["outputs"] = [facts(n, a) for n, a in zip(names, outputs, strict=True)]
         if check:
             compared = one.compared(model, constant)
-            result = verdict(compared, names, outputs, _allowed(rtol, atol, math), db, target)
+            result = verdict(compared, names, outputs, _allowed(rtol, atol, loaded), db, target)
             agrees, told[-1]["check"] = agrees and result.agrees, result.facts()
             for line in result.lines(bool(one.random)):
                 console.print(line, soft_wrap=True)
@@ -144,9 +142,9 @@ def _refuse_several(save: Path | None, runs: int) -> None:
         )
 
 
-def _allowed(rtol: float | None, atol: float, math: str) -> GivenTolerance:
+def _allowed(rtol: float | None, atol: float, loaded: tw.Model | tw.ModelSet) -> GivenTolerance:
     """Factors of bfloat16 are values of 16 bits."""
-    narrow = rtol is None and math == "bfloat16"
+    narrow = rtol is None and any(m.facts.is_narrow for m in each_shape(loaded))
     return GivenTolerance(NARROW_RTOL if narrow else rtol, atol)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
@@ -24,7 +25,6 @@ from tilewright.cli.options import (
     ShapesOfModels,
     TargetSpec,
     each_shape,
-    known_math,
     load_models,
     parse_objective,
     usage,
@@ -35,7 +35,7 @@ from tilewright.front.machine import as_target
 from tilewright.ground.text import count
 
 if TYPE_CHECKING:
-    from tilewright.progress import Snapshot
+    from tilewright.progress import Display, Snapshot
 
 Models: TypeAlias = Annotated[
     list[Path],
@@ -170,29 +170,36 @@ def tune(
     console = output(quiet)
     commands = None if runner is None else [arguments.command_words(command) for command in runner]
     chosen = as_target(None if cluster else target)  # whose machines know what theirs is
-    loaded = load_models(models, shape, constant, chains, known_math(math, chosen))
+    loaded = load_models(models, shape, constant, chains, math, chosen)
     if minutes is not None:  # what a user waits for counts, the loading of modules and models too
         minutes = max(0.0, minutes - (time.monotonic() - begun) / 60)
     goal = parse_objective(objective, sum(len(each_shape(m)) for m in loaded))
+    with _shown(console, db) as show:
+        tw.tune(
+            loaded,
+            minutes=minutes,
+            trials=trials,
+            patience=patience,
+            db=db,
+            objective=goal,
+            target=target if cluster else chosen,
+            strategy=strategy,
+            seed=seed,
+            runner=commands,
+            cluster=cluster,
+            machine=machine,
+            callbacks=[show],
+            progress=False,
+        )
+
+
+@contextmanager
+def _shown(console: Console, db: str) -> Iterator[Display]:
+    """Show a run and, even where it was interrupted, what it reached."""
     interrupt = None
     with progress.display(console) as show:
         try:
-            tw.tune(
-                loaded,
-                minutes=minutes,
-                trials=trials,
-                patience=patience,
-                db=db,
-                objective=goal,
-                target=target if cluster else chosen,
-                strategy=strategy,
-                seed=seed,
-                runner=commands,
-                cluster=cluster,
-                machine=machine,
-                callbacks=[show],
-                progress=False,
-            )
+            yield show
         except KeyboardInterrupt as caught:
             interrupt = caught
     with suppress(*() if interrupt is None else (OSError,)):  # the terminal may be what has gone

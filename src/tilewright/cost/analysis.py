@@ -155,9 +155,9 @@ class Analysis:
 
     def _reached(self, access: StatementAccess) -> Reached:
         t, last = len(access.loops), len(access.dimensions) - 1
-        footprint = np.ones((t + 1, self.n))
+        footprint = row = one = np.ones((t + 1, self.n))
         stride = np.zeros((t, self.n))
-        row, pitch = footprint, self._values[1]
+        pitch = self._values[1]
         outer: list[tuple[Floats, Number]] = []
         for at in range(last, -1, -1):
             d, rows = access.dimensions[at], access.rows[at]
@@ -174,14 +174,15 @@ class Analysis:
                 row = span
             else:
                 outer.append((span, step))
-            footprint = footprint * span
+            footprint = span if footprint is one else footprint * span
         return Reached(access.loops, access.level, footprint, row, pitch, outer, stride)
 
     def span(self, d: Dimension) -> Floats:
         """How many indices of one dimension are reached over the loops from each of its on."""
         if d in self._spans:
             return self._spans[d]
-        span = self._spans[d] = np.ones((len(d.loops) + 1, self.n))
+        span = self._spans[d] = np.empty((len(d.loops) + 1, self.n))
+        span[-1] = 1.0
         if d.coefficients is None:
             for j, i in enumerate(d.loops):
                 np.add(self._values[d.inside[i]], 1.0, out=span[j])

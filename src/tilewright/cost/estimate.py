@@ -414,12 +414,12 @@ def _met_share(a: Analysis, b: int, r: Reached, touched: Floats) -> Floats:
     of a large power of two apart meet in few of them.
     """
     met = np.maximum(r.row * a.bytes[b], a.line)  # bytes of one way
-    met = np.repeat(met[None], 2, axis=0)
     for span, apart in r.outer:
         apart_bytes = np.asarray(apart * a.bytes[b]).astype(np.int64)
         spacing = apart_bytes & -apart_bytes  # the greatest power of two that divides it
-        met *= np.minimum(span, np.maximum(WAYS / spacing, 1.0))
-    return np.where(touched > met, np.minimum(met / WAYS, 1.0), 1.0)
+        met = met * np.minimum(span, np.maximum(WAYS / spacing, 1.0))
+    share: Floats = np.maximum(np.minimum(met / WAYS, 1.0), touched <= met)
+    return share
 
 
 def _run_starts(a: Analysis) -> Floats:

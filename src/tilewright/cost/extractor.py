@@ -17,12 +17,15 @@ too, and from absolute features of many tasks it cannot tell how good a task's b
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from typing import TypeAlias
 
 import numpy as np
 
 from tilewright.cost.analysis import Analysis, Compiled, compile_statements
 from tilewright.cost.candidates import (
+    Bools,
     Float32s,
     Floats,
     Ints,
@@ -41,21 +44,47 @@ ESTIMATED = [INDEX[f"estimated_{part}"] for part in PARTS]
 Groups: TypeAlias = Sequence[tuple[SymbolicNest, Ints]]
 Which: TypeAlias = tuple[int, int]  # the number of a statement's group, and its own in the sketch
 Places: TypeAlias = tuple[Ints, Ints]
+Known: TypeAlias = dict[Hashable, tuple[Ints, Floats]]
+"""Seconds of statements by their structure, and by keys of their numbers, which ascend."""
+NOTHING = np.array([np.iinfo(np.int64).max]), np.array([np.nan])
+EVERY = slice(None)
+
+
+@dataclass(frozen=True)
+class Alike:
+    """Statements of one structure: the numbers of all, `[v, columns]`, and which columns differ
+    (`first`, with a key each), and where those of each sketch's candidates are among these.
+    """
+
+    compiled: Compiled
+    table: Ints
+    keys: Ints
+    first: Ints
+    members: dict[Which, Ints]
 
 
 class FeatureExtractor:
     """For the candidates of one space. Structure is analysed once a sketch."""
 
-    def __init__(self, space: Producers) -> None:
-        self.space = space
+    def __init__(self, space: Producers, point: int = 0) -> None:
+        """`point` is the number of the space among those of a task with sizes."""
+        self.space, self._point = space, point
         self._sketches: dict[str, tuple[ColumnProgram, list[Compiled]]] = {}
+        self._structures: dict[Hashable, tuple[int, int]] = {}
         self._usual: Floats | None = None
-        self._points: list[tuple[float, FeatureExtractor]] | None = None
+
+    @cached_property
+    def _points(self) -> list[tuple[float, FeatureExtractor]]:
+        places = enumerate(self.space.points, 1)
+        return [(weight, FeatureExtractor(at, number)) for number, (weight, at) in places]
 
     def compiled(self, sketch: SymbolicNest) -> tuple[ColumnProgram, list[Compiled]]:
-        """The sketch's column program and statements."""
+        """The sketch's column program and statements, whose structures are numbered."""
         if sketch.name not in self._sketches:
-            self._sketches[sketch.name] = compile_statements(sketch)
+            (program, found), known = compile_statements(sketch), self._structures
+            numbers = [known.setdefault(c.structure, (self._point, len(known))) for c in found]
+            compiled = [replace(c, structure=k) for c, k in zip(found, numbers, strict=True)]
+            self._sketches[sketch.name] = program, compiled
         return self._sketches[sketch.name]
 
     @property
@@ -106,30 +135,39 @@ class FeatureExtractor:
                 for which in rows:
                     np.take(found, members[which], 1, features[:, told[which]], "clip")
         owner = np.concatenate(owners)
-        if self.space.points:
+        if self._points:
             relative = self.latency(population) / usual_s
         else:
             relative = self._sums(groups, seconds, len(population)) / usual_s
         features[INDEX["estimate"]] = np.log2(relative.astype(np.float32) + 1.0)[owner]
         return features, owner
 
-    def latency(self, population: Population) -> Floats:
-        """Estimated seconds of every candidate, `[n]`; with sizes their mean over the points."""
-        if self._points is None:
-            self._points = [(weight, FeatureExtractor(at)) for weight, at in self.space.points]
+    def latency(self, population: Population, known: Known | None = None) -> Floats:
+        """Estimated seconds of every candidate, `[n]`, with sizes their mean over the points;
+        `known` are those of statements that were estimated before, to which it adds.
+        """
+        known = {} if known is None else known
         if self._points:
-            return sum(
-                (weight * at.latency(population) for weight, at in self._points),
-                np.zeros(len(population)),
-            )
+            parts = [weight * at.latency(population, known) for weight, at in self._points]
+            mean: Floats = np.sum(parts, axis=0)
+            return mean
         out = np.zeros(len(population))
         for start in range(0, len(population), ESTIMATED_BLOCK):
             part = population[start : start + ESTIMATED_BLOCK]
             groups = self.space.groups(part)
             seconds: dict[Which, Floats] = {}
-            for analysis, members in self._analyses(part, groups):
-                total, _ = self._estimate(analysis)
-                seconds |= {which: total[at] for which, at in members.items()}
+            for alike in self._statements(part, groups):
+                keys, found = known.get(alike.compiled.structure, NOTHING)
+                place = keys.searchsorted(alike.keys)
+                new = keys.take(place, mode="clip") != alike.keys
+                if new.any():
+                    total, _ = self._estimate(self._analysis(alike, new))
+                    keys = np.insert(keys, place[new], alike.keys[new])
+                    found = np.insert(found, place[new], total)
+                    known[alike.compiled.structure] = keys, found
+                    place += new.cumsum() - new
+                total = found[place]
+                seconds |= {which: total[at] for which, at in alike.members.items()}
             out[start : start + len(part)] = self._sums(groups, seconds, len(part))
         return out
 
@@ -157,12 +195,20 @@ class FeatureExtractor:
     def _analyses(
         self, population: Population, groups: Groups
     ) -> Iterator[tuple[Analysis, dict[Which, Ints]]]:
-        """Tables of all statements, and the columns in which each candidate's stand, `[n]`.
+        """Tables of all statements, and the columns in which each candidate's stand, `[n]`."""
+        for alike in self._statements(population, groups):
+            yield self._analysis(alike), alike.members
 
-        Statements of one structure share tables, whatever their sketches, and those of equal
-        numbers share a column: candidates have parents, and many a statement in common.
+    def _analysis(self, alike: Alike, which: Bools | slice = EVERY) -> Analysis:
+        table = alike.table[:, alike.first[which]].astype(np.float64)
+        statement, space = alike.compiled.statement, self.space
+        values, line = alike.compiled.values(table), space.target.line_bytes
+        return Analysis(statement, values, table.shape[1], line, space.shifted)
+
+    def _statements(self, population: Population, groups: Groups) -> Iterator[Alike]:
+        """All statements. Those of one structure share tables, whatever their sketches, and those
+        of equal numbers share a column: candidates have parents, and many a statement in common.
         """
-        space = self.space
         alike: dict[Hashable, list[tuple[Which, Compiled, Ints]]] = {}
         for g, (sketch, at) in enumerate(groups):
             program, compiled = self.compiled(sketch)
@@ -171,15 +217,12 @@ class FeatureExtractor:
                 alike.setdefault(c.structure, []).append(((g, k), c, table[c.varying]))
         for statements in alike.values():
             table = np.concatenate([t for *_, t in statements], axis=1)
-            keys = np.random.default_rng(11).integers(1, 2**62, len(table)) * 2 + 1
-            _, first, column = np.unique(keys @ table, return_index=True, return_inverse=True)
+            keys = _factors(len(table)) @ table
+            keys, first, column = np.unique(keys, return_index=True, return_inverse=True)
             ends = np.cumsum([t.shape[1] for *_, t in statements])
             parts = np.split(column, ends[:-1])
             members = {which: at for (which, *_), at in zip(statements, parts, strict=True)}
-            leader = statements[0][1]
-            values = leader.values(table[:, first].astype(np.float64))
-            line = space.target.line_bytes
-            yield Analysis(leader.statement, values, len(first), line, space.shifted), members
+            yield Alike(statements[0][1], table, keys, first, members)
 
     def _sums(self, groups: Groups, seconds: Mapping[Which, Floats], n: int) -> Floats:
         """The candidates' seconds, `[n]`, from those of their statements in order: a sum of floats
@@ -190,6 +233,12 @@ class FeatureExtractor:
             for k in range(len(self.compiled(sketch)[1])):
                 out[at] += seconds[g, k]
         return out
+
+
+@lru_cache
+def _factors(n: int) -> Ints:
+    """Random odd numbers: a sum of so many columns times these is as good as all of them."""
+    return np.random.default_rng(11).integers(1, 2**62, n) * 2 + 1
 
 
 def _told(compiled: list[Compiled]) -> list[int]:

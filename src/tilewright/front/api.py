@@ -8,7 +8,6 @@ Only this module wires graph, search and measuring together.
 
 from __future__ import annotations
 
-import contextlib
 import inspect
 import io
 import time
@@ -16,21 +15,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Never, TypeAlias
+from typing import Never
 
 from rich.console import Console
 
 from tilewright.contract import arguments
-from tilewright.front.cluster import several_machines
+from tilewright.front.cluster import Site, site
 from tilewright.front.machine import as_target, host_target, keep_ceilings, machine_of
-from tilewright.front.machines import Runners, commands_of
+from tilewright.front.machines import Runners
 from tilewright.front.models import Model, PathLike, Task, Tunable, as_tunables
-from tilewright.front.task_measurer import TaskMeasurer
 from tilewright.front.tuning_tasks import merged, model_row, parts_of
 from tilewright.ground.errors import InputError
 from tilewright.ground.text import LOG_WIDTH, clock, count, duration, preformatted
-from tilewright.measure.device_trial import device_of
-from tilewright.measure.load import LoadWatch
 from tilewright.measure.trial import RunOptions
 from tilewright.progress import TaskTable, showing
 from tilewright.records.database import Database
@@ -48,7 +44,6 @@ from tilewright.space.derivation import Rule, check_rules
 from tilewright.space.rules import rules_of
 from tilewright.target import CpuTarget, Target
 
-SchedulerMaker: TypeAlias = Callable[..., TaskScheduler]
 DEFAULT_MINUTES = 10.0
 
 # ---- tuning -----------------------------------------------------------------------------------
@@ -139,32 +134,18 @@ def tune(
 
     `models` are tasks and models, or paths of ONNX files (one with symbolic dimensions is given as
     `load(path, shapes=...)`). `target` None is this machine's CPU, "opencl" or "cuda" its device.
-
     Stops after `minutes` or `trials`, whichever comes first (default: 10 minutes), or sooner: once
     `patience` trials in a row made nothing better by a thousandth. Equal tasks of several models
     are tuned once. The same command with the same seed goes on where an earlier one stopped.
-    `runner` is the command of a remote runner, or several such, each a list of words. `cluster`
-    measures on all machines of a Ray cluster, "HOST:PORT" or "auto" (docs/cluster.md); of several
-    kinds of machines on those whose description has `machine` in it, by default the most. `rules`
-    are sketch rules of one's own, tried before those of the target. Each of `callbacks` is called
-    with a `Progress` after every round; what it raises ends the run, whose records are kept. The
-    logger "tilewright" has rounds (INFO) and trials (DEBUG), too. `progress` shows the run on
+
+    `strategy` is how to search, one of `STRATEGIES`, a class of one's own (docs/strategies.md), or
+    a `Way`. `runner` is the command of a remote runner, or several such, each a list of words.
+    `cluster` measures on all machines of a Ray cluster, "HOST:PORT" or "auto" (docs/cluster.md); of
+    several kinds of machines on those whose description has `machine` in it, by default the most.
+    `rules` are sketch rules of one's own, tried before those of the target. Each of `callbacks` is
+    called with a `Progress` after every round; what it raises ends the run, whose records are kept.
+    The logger "tilewright" has rounds (INFO) and trials (DEBUG), too. `progress` shows the run on
     standard error; None does where that is a terminal or a notebook.
-
-    `strategy` is how to search, one of `STRATEGIES`; a class of one's own, called with a task's
-    space, feature extractor and cost model (docs/strategies.md); or a `Way`, which says who allots
-    trials to tasks, too. "evolution", "random", "beam" and "exhaustive" search each task by itself,
-    "templates" measures all programs of nests written by hand.
-
-    With "reuse", tasks whose shapes alone differ are searched near each other's good programs and
-    recorded ones, by a plan of who reuses whom (see `plan`): a dozen programs a reuse, chosen by
-    the estimate and what was learnt; what is left of the budget is spent as ever. "reuse-all"
-    measures every program that the published tuner enumerates, tens to hundreds a reuse (ETO,
-    algorithm 1): for devices of which the estimate says little. Given neither `minutes` nor
-    `trials`, it ends when its plan does.
-
-    With "profile", the few programs that guidelines suggest are measured, at most 24 a task, and
-    nothing is learnt: it ends when they are, without any other budget (Bolt, section 3.2.2).
 
     Raises InputError for an argument that cannot be, RecordsError for a database that cannot be
     used, TargetError for a device that is not here, ScheduleError for a rule of one's own that
@@ -174,53 +155,58 @@ def tune(
     if unknown:
         known = [name for name in inspect.signature(tune).parameters if name != "unknown"]
         arguments.refuse_unknown("tune", unknown, known)
-    way = way_of(strategy)
+    way, goal = way_of(strategy), as_objective(objective)
     budget = _budget(trials, minutes, patience, is_bounded=way.short or way.reuse == WHOLE)
-    db = arguments.database(db)
-    check_rules(rules)
-    seed = arguments.count("seed", seed, least=0)
-    goal = as_objective(objective)
-    observe = _observer(callbacks)
     budget_s = None if budget.minutes is None else budget.minutes * 60
-    with contextlib.ExitStack() as stack:
-        many = stack.enter_context(
-            several_machines(cluster, runner, target, machine, options, budget_s)
+    db, seed = arguments.database(db), arguments.count("seed", seed, least=0)
+    check_rules(rules)
+    observe = _observer(callbacks)
+    with site(cluster, runner, target, machine, options, budget_s) as where:
+        given = parts_of(as_tunables(models), where.target)
+        with showing(progress, observe) as told, Database.open(db) as database:
+            return _tuned(given, where, database, budget, way, goal, seed, rules, begun, told)
+
+
+def _tuned(
+    models: Sequence[Task | Model],
+    where: Site,
+    database: Database,
+    budget: Budget,
+    way: Way,
+    goal: Objective,
+    seed: int,
+    rules: Sequence[Rule],
+    begun: float,
+    told: Callback,
+) -> TuneResult:
+    """What a run does there, by a plan of who reuses whom where its way has one."""
+    target, machine = where.target, machine_of(where.target)
+    tasks, groups = merged(models)
+    make: Callable[..., TaskScheduler] = way.scheduler
+    planned = None
+    if way.reuse is not None:
+        planned = Planned.begin(
+            tasks, database, machine, target, _all_rules(rules, target), seed, COSTS[way.reuse]
         )
-        chosen = as_target(target) if many is None else many.target
-        given = parts_of(as_tunables(models), chosen)
-        command = next(iter(commands_of(runner)), None)
-        is_here = command is None and many is None
-        look = many.look if many else LoadWatch().look if is_here else quiet
-        if is_here and chosen.backend.device is not None:
-            device_of(chosen)
-        tasks, groups = merged(given)
-        told = stack.enter_context(showing(progress, observe))
-        database = stack.enter_context(Database.open(db))
-        measurer = many or stack.enter_context(
-            contextlib.closing(TaskMeasurer(chosen, command, options, budget_s))
-        )
-        schedulers: SchedulerMaker = way.scheduler
-        planned = None
-        if way.reuse is not None:
-            planned = Planned.begin(
-                tasks, database, machine_of(chosen), chosen, _all_rules(rules, chosen), seed,
-                COSTS[way.reuse],
-            )  # fmt: skip
-            tasks = list(planned.plan.tasks)
-            is_open = budget.trials is None and budget.minutes is None
-            schedulers = partial(planned.scheduler, rest=planned.plan.rest if is_open else None)
-        tuner = Tuner(
-            tasks, database, machine_of(chosen), measurer, chosen,
-            _scheduler(schedulers, groups, goal), way, seed, tuple(rules),
-            None if planned is None else planned.maker,
-            disturbance=Disturbance(look), begun=begun,
-            lanes=len(many.lanes) if many else 1, machines=many.line if many else quiet,
-        )  # fmt: skip
-        _register(tuner, given, groups, is_remote=not is_here)
-        result = TuneResult.of(tuner, tuner.run(budget, told))
-        if planned is not None:
-            planned.tell()
-        return result
+        tasks = list(planned.plan.tasks)
+        is_open = budget.trials is None and budget.minutes is None
+        make = partial(planned.scheduler, rest=planned.plan.rest if is_open else None)
+
+    def scheduler(
+        tasks: Sequence[TuningTask], latencies: Sequence[float], seed: int
+    ) -> TaskScheduler:
+        return make(infos_of(tasks, latencies), groups, goal, seed=seed)
+
+    tuner = Tuner(
+        tasks, database, machine, where.measurer, target, scheduler, way, seed, tuple(rules),
+        planned.maker if planned else None, disturbance=Disturbance(where.look), begun=begun,
+        lanes=where.lanes, machines=where.line,
+    )  # fmt: skip
+    _register(tuner, models, groups, where.is_here)
+    result = TuneResult.of(tuner, tuner.run(budget, told))
+    if planned is not None:
+        planned.tell()
+    return result
 
 
 def plan(
@@ -251,24 +237,19 @@ def plan(
     return make_plan(tasks, chosen, recorded, foreign, _all_rules(rules, chosen), COSTS[mode])
 
 
-def quiet() -> str:
-    """Nothing to tell of machines."""
-    return ""
-
-
 def _all_rules(rules: Sequence[Rule], target: Target) -> Sequence[Rule] | None:
     """A user's rules and the target's; None for those alone."""
     return (*rules, *rules_of(target)) if rules else None
 
 
 def _register(
-    tuner: Tuner, models: Sequence[Task | Model], groups: Sequence[ObjectiveModel], is_remote: bool
+    tuner: Tuner, models: Sequence[Task | Model], groups: Sequence[ObjectiveModel], is_here: bool
 ) -> None:
     """Enter what is tuned, and where, in the database."""
     tuner.register()
     target = tuner.target
-    is_here = target == replace(host_target(), cores=target.cores)
-    if not is_remote and is_here and isinstance(target, CpuTarget):
+    is_ours = target == replace(host_target(), cores=target.cores)
+    if is_here and is_ours and isinstance(target, CpuTarget):
         keep_ceilings(tuner.database, tuner.machine, target)
     for model, group in zip(models, groups, strict=True):
         tuner.database.add_model(model_row(model, group, tuner.tasks))
@@ -300,12 +281,3 @@ def _budget(
         minutes=None if minutes is None else arguments.minutes(minutes),
         patience=None if patience is None else arguments.count("patience", patience),
     )
-
-
-def _scheduler(
-    kind: SchedulerMaker, groups: Sequence[ObjectiveModel], objective: Objective
-) -> Callable[[Sequence[TuningTask], Sequence[float], int], TaskScheduler]:
-    def make(tasks: Sequence[TuningTask], latencies: Sequence[float], seed: int) -> TaskScheduler:
-        return kind(infos_of(tasks, latencies), groups, objective, seed=seed)
-
-    return make

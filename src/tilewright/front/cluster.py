@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -36,11 +36,13 @@ from tilewright.front.task_measurer import TaskMeasurer
 from tilewright.ground import __version__
 from tilewright.ground.errors import InputError, RunError
 from tilewright.ground.text import one_line
+from tilewright.measure.device_trial import device_of
 from tilewright.measure.load import LoadWatch
 from tilewright.measure.measurer import BatchFailedError, LocalMeasurer, MeasureResult
 from tilewright.measure.task import MeasureTask
 from tilewright.measure.trial import RunOptions
 from tilewright.records.machine import Machine
+from tilewright.search.tasks import Measurer
 from tilewright.target import CpuTarget, Target, available_cores
 
 NAMESPACE = "tilewright"
@@ -216,17 +218,31 @@ class Cluster:
             ) from error
 
 
+@dataclass(frozen=True)
+class Site:
+    """Where a run measures, on so many `lanes` at once. `is_here`: on this machine alone. `look`
+    says why cores are taken, `line` what several machines do.
+    """
+
+    target: Target
+    measurer: Measurer
+    look: Callable[[], str]
+    line: Callable[[], str] = lambda: ""
+    lanes: int = 1
+    is_here: bool = False
+
+
 @contextmanager
-def several_machines(
+def site(
     cluster: str | None,
     runner: Runners | None,
     target: Target | str | None,
     machine: str | None,
     options: RunOptions | None,
     budget_s: float | None,
-) -> Iterator[Machines | None]:
-    """The machines of a cluster, or of several runners; None where neither is given. Raises
-    InputError for what does not go together.
+) -> Iterator[Site]:
+    """The machines of a cluster, or of several runners; else the one of a runner, or this one.
+    Raises InputError for what does not go together, TargetError for a device that is not here.
     """
     commands = commands_of(runner)
     if cluster is not None and runner is not None:
@@ -243,9 +259,15 @@ def several_machines(
             lanes = runner_lanes(commands, as_target(target), options, budget_s, stack)
             many = Machines(*one_group(lanes, machine))
         else:
-            yield None
+            chosen, command = as_target(target), next(iter(commands), None)
+            if command is None and chosen.backend.device is not None:
+                device_of(chosen)
+            one = stack.enter_context(closing(TaskMeasurer(chosen, command, options, budget_s)))
+            look = LoadWatch().look if command is None else str
+            yield Site(chosen, one, look, is_here=command is None)
             return
-        yield stack.enter_context(closing(many))
+        stack.enter_context(closing(many))
+        yield Site(many.target, many, many.look, many.line, len(many.lanes))
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import ClassVar, Protocol, TypeAlias
 
 import numpy as np
@@ -57,6 +57,8 @@ class Decision(Protocol):
     @property
     def columns(self) -> tuple[str, ...]: ...
 
+    def __hash__(self) -> int: ...
+
     @property
     def table(self) -> Ints:
         """All valid values, `[cardinality, len(columns)]`, sorted, unique."""
@@ -81,19 +83,19 @@ def sample(decision: Decision, rng: np.random.Generator, n: int) -> Ints:
 def encode(decision: Decision, rows: Ints) -> Ints:
     """Index of every row in the table, -1 where the row is not a valid value."""
     table = decision.table
-    keys, weights, most = _keys(table.shape[1], table.tobytes())
+    keys, weights, most = _keys(decision)
     at = np.minimum(keys.searchsorted(np.clip(rows, 0, most) @ weights), len(table) - 1)
     return np.where((table[at] == rows).all(axis=1), at, -1)
 
 
 @lru_cache(maxsize=4096)
-def _keys(width: int, data: bytes) -> tuple[Ints, Ints, int]:
-    """Of a table `[m, width]`: one ascending number a row (its columns as digits), the weights of
-    the digits, and the largest digit, one more than occurs.
+def _keys(decision: Decision) -> tuple[Ints, Ints, int]:
+    """Of its table: one ascending number a row (its columns as digits), the weights of the digits,
+    and the largest digit, one more than occurs.
     """
-    table = np.frombuffer(data, np.int64).reshape(-1, width)
+    table = decision.table
     base = int(table.max()) + 2
-    weights = base ** np.arange(width - 1, -1, -1, dtype=np.int64)
+    weights = base ** np.arange(table.shape[1] - 1, -1, -1, dtype=np.int64)
     return table @ weights, weights, base - 1
 
 
@@ -192,11 +194,11 @@ class TileFactors:
         rebinding: dict[str, Mutation] = {"thread": self.rebind} if self.threads else {}
         return {"tile": self.mutate, **rebinding}
 
-    @property
+    @cached_property
     def columns(self) -> tuple[str, ...]:
         return named_variables(self.name, len(self.levels) - 1)
 
-    @property
+    @cached_property
     def table(self) -> Ints:
         *outer, last = self.levels
         most = last.most or self.extent
@@ -279,11 +281,11 @@ class Choice:
     def mutations(self) -> Mapping[str, Mutation]:
         return {self.mutation: self.mutate}
 
-    @property
+    @cached_property
     def columns(self) -> tuple[str, ...]:
         return named_variables(self.name, None)
 
-    @property
+    @cached_property
     def table(self) -> Ints:
         return np.array(sorted(set(self.options)), np.int64)[:, None]
 
@@ -312,11 +314,11 @@ class Rows:
     def mutations(self) -> Mapping[str, Mutation]:
         return {"tile": self.mutate}
 
-    @property
+    @cached_property
     def columns(self) -> tuple[str, ...]:
         return named_variables(self.name, len(self.values[0]))
 
-    @property
+    @cached_property
     def table(self) -> Ints:
         return np.unique(np.array(self.values, np.int64), axis=0)
 

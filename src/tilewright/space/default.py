@@ -19,7 +19,7 @@ import numpy as np
 
 from tilewright.contract.gene import Gene
 from tilewright.cost.candidates import Floats, Ints, Population, concatenate
-from tilewright.cost.extractor import FeatureExtractor
+from tilewright.cost.extractor import FeatureExtractor, Known
 from tilewright.ground.errors import ScheduleError
 from tilewright.space.candidate_space import CandidateSpace
 
@@ -49,7 +49,8 @@ def default_of(space: CandidateSpace, extractor: FeatureExtractor | None = None)
     extractor = extractor or FeatureExtractor(space)
     each = 1 + max(len(s.decisions) for s in space.sketches) // DECISIONS
     population = _serving(space, space.sample(rng, SAMPLES))
-    latency = extractor.latency(population)
+    known: Known = {}
+    latency = extractor.latency(population, known)
     least, stale = latency.min(), 0
     for number in range(ROUNDS):
         if stale == STALE:
@@ -64,7 +65,7 @@ def default_of(space: CandidateSpace, extractor: FeatureExtractor | None = None)
             ]
         )
         population = concatenate([parents, children])
-        latency = np.concatenate([latency, extractor.latency(children)])
+        latency = np.concatenate([latency, extractor.latency(children, known)])
         stale = 0 if latency.min() < (1 - GAIN) * least else stale + 1
         least = latency.min()
     return population[np.argmin(latency, keepdims=True)]
@@ -84,9 +85,9 @@ def _parents(population: Population, latency: Floats, share: float) -> Ints:
     """The numbers of the best candidates of a share of the sketches, those that have the best ones,
     and of the best of all; of those that the estimate takes for equal one.
     """
-    kinds = np.stack([latency, population.sketch])
-    _, different = np.unique(kinds, axis=1, return_index=True)
-    order = different[np.argsort(latency[different], kind="stable")]
+    order = np.lexsort((population.sketch, latency))
+    kinds = np.stack([latency, population.sketch])[:, order]
+    order = order[np.append(True, (kinds[:, 1:] != kinds[:, :-1]).any(0))]
     sketch = population.sketch[order]
     sketches, first = np.unique(sketch, return_index=True)
     tried = sketches[np.argsort(first)][: math.ceil(share * len(sketches))]

@@ -89,10 +89,11 @@ class TileRegisters:
 
     def part(self, extent: Numbers) -> Numbers:
         """The largest divisor of an extent that is at most `rows`."""
-        found = np.ones_like(extent)
+        extents, where = np.unique(extent, return_inverse=True)  # there are few
+        found = np.ones_like(extents)
         for d in range(2, self.rows + 1):
-            found = np.where(extent % d == 0, d, found)
-        return found
+            found[extents % d == 0] = d
+        return found[where]
 
     def multiply(self, height: Numbers, steps: Numbers, down: Numbers, across: Numbers) -> Bools:
         """Whether so many tiles of a sum stay in registers, with one row or column of factors, and

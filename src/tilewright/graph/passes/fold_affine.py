@@ -37,7 +37,7 @@ CONTRACTIONS = frozenset(("conv", "depthwise_conv", "conv_transpose", "matmul"))
 
 
 @dataclass(frozen=True, slots=True)
-class Affine:
+class ScaleShift:
     """old = base · factor + shift, with float64 arrays of shape [] or [channels].
 
     `base` is a value of the new graph, or a contraction of the old one that is not emitted yet.
@@ -61,7 +61,7 @@ class _AffineFolding:
     def __init__(self, graph: Graph) -> None:
         self.rewriter = Rewriter(graph)
         self.builder = self.rewriter.builder
-        self.pending: dict[Value, Affine] = {}
+        self.pending: dict[Value, ScaleShift] = {}
         readers = (v for node in graph.nodes for v in node.inputs)
         self.uses = Counter((*readers, *graph.outputs))
         self.exact = _rounded_next(graph)
@@ -84,13 +84,13 @@ class _AffineFolding:
             if value in self.pending:
                 self.rewriter.replace(value, self.emit(value, self.pending.pop(value)))
 
-    def affine(self, node: Node) -> Affine | None:
+    def affine(self, node: Node) -> ScaleShift | None:
         """The chain that ends in `node`; None when it is no part of one."""
         if not as_dtype(node.output.dtype).is_float:
             return None
         if node.op in CONTRACTIONS and node.inputs[1].is_constant and _factor_fits(node):
             self.settle(node.inputs)
-            return Affine(node, ONE, NONE)
+            return ScaleShift(node, ONE, NONE)
         if node.op not in AFFINE or (node.op == "divide" and node.inputs[0].is_constant):
             return None
         constants = [_per_channel(v, node.output) for v in node.inputs]
@@ -108,14 +108,14 @@ class _AffineFolding:
             self.pending.pop(moving[0], None)
         return found
 
-    def chain(self, old: Value) -> Affine:
+    def chain(self, old: Value) -> ScaleShift:
         """What `old` contributes: its own chain when nobody else reads it."""
         if old in self.pending and self.uses[old] == 1:
             return self.pending[old]
         self.settle((old,))
-        return Affine(self.rewriter.value(old), ONE, NONE)
+        return ScaleShift(self.rewriter.value(old), ONE, NONE)
 
-    def emit(self, old: Value, affine: Affine) -> Value:
+    def emit(self, old: Value, affine: ScaleShift) -> Value:
         name = old.name
         base, factor, shift = affine.base, affine.factor, affine.shift
         if isinstance(base, Node):
@@ -207,7 +207,7 @@ def _per_channel(value: Value, output: Value) -> Array | None:
     return None
 
 
-def _step(node: Node, start: Affine, number: Array | None) -> Affine | None:
+def _step(node: Node, start: ScaleShift, number: Array | None) -> ScaleShift | None:
     """`start` followed by `node`'s operation with the constant `number`; None where that is no
     factor and shift of the result's type.
     """
@@ -228,7 +228,7 @@ def _step(node: Node, start: Affine, number: Array | None) -> Affine | None:
             factor, shift = factor * c, shift * c
         case _:
             factor, shift = factor / c, shift / c
-    found = Affine(start.base, factor, np.where(none, NONE, shift))
+    found = ScaleShift(start.base, factor, np.where(none, NONE, shift))
     most = min(_largest(kind), _largest(kind.compute) ** 0.5)  # so that no step overflows alone
     is_finite = all((np.abs(a) <= most).all() for a in (c, found.factor, found.shift))
     lost = np.abs(_held(factor, kind) - factor)

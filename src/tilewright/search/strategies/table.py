@@ -371,6 +371,12 @@ STRATEGIES: dict[str, Way] = {
 }
 
 
+"""By name: each task by itself, by all programs of nests written by hand ("templates"), by a plan
+of who reuses whose programs (docs/reuse.md), or by what guidelines suggest, at most 24 programs a
+task, which is all the budget that it needs ("profile": Bolt, section 3.2.2).
+"""
+
+
 def way_of(strategy: str | Maker | Way) -> Way:
     """The way to search that a name, a class of one's own, or a way stands for. Raises
     InputError.
