@@ -31,6 +31,16 @@ def test_inputs_come_from_archives_or_a_seed(tmp_path: Path) -> None:
     np.testing.assert_array_equal(arrays["ids"], again["ids"])
 
 
+def test_random_inputs_have_the_extents_of_those_given(tmp_path: Path) -> None:
+    ids = BufferSpec("ids", (2, 64), "int64", ("", "seq"))
+    mask = BufferSpec("mask", (64, 9), "float32", ("seq", "other"))
+    np.save(tmp_path / "ids.npy", np.zeros((2, 5), np.int64))
+    found, _ = read_inputs([f"ids={tmp_path}/ids.npy"], (ids, mask), seed=0, limits={})
+    assert found["mask"].shape == (5, 9)
+    most, _ = read_inputs([], (ids, mask), seed=0, limits={})
+    assert (most["ids"].shape, most["mask"].shape) == ((2, 64), (64, 9))
+
+
 @pytest.mark.parametrize(
     ("text", "part"),
     [

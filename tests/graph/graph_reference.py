@@ -11,6 +11,7 @@ import onnx.shape_inference
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
+from tilewright.expr.sizes import extent_at
 from tilewright.graph.ir import Branches, Control, Graph, Node, Refusal, Value, verify
 from tilewright.graph.partition import Partition
 from tilewright.graph.passes.fold_constants import evaluate
@@ -63,17 +64,23 @@ def _control(what: Control, given: list[Array]) -> list[Array]:
     return [*carried, *stacked]
 
 
-def run_partition(partition: Partition, inputs: Mapping[str, Array]) -> list[Array]:
-    """Outputs of a partitioned graph: each call by its DAG, views by reshaping."""
+def run_partition(
+    partition: Partition, inputs: Mapping[str, Array], sizes: Mapping[str, int] | None = None
+) -> list[Array]:
+    """Outputs of a partitioned graph: each call by its DAG, at these values of the sizes, views by
+    reshaping.
+    """
+    values = sizes or {}
     known: dict[Value, Array] = {v: inputs[v.name] for v in partition.graph.inputs}
 
     def get(value: Value) -> Array:
         if value.constant is not None:
             return value.constant
-        return known[partition.root(value)].reshape(value.shape)
+        return known[partition.root(value)].reshape([extent_at(e, values) for e in value.extents])
 
     for call in partition.subgraphs:
         dag = partition.task(call.key).dag
+        dag = dag.at({s.name: values[s.name] for s in dag.sizes})
         given = zip((*dag.inputs, *dag.constants), (*call.inputs, *call.constants), strict=True)
         arrays = {t.name: get(v) for t, v in given}
         known[call.output] = dag.evaluate(arrays)[dag.outputs[0].name]

@@ -108,7 +108,8 @@ def test_a_dimension_is_given_by_its_name() -> None:
     model = make_model(nodes, {"x": ("n", 3), "z": ("n", "m")})
     graph = load(model, shapes={"n": (4,), "m": (1,)})
     assert [v.shape for v in graph.inputs] == [(4, 3), (4, 1)]
-    assert "dimension n is one number, not (4, 3)" in error(model, shapes={"n": (4, 3)})
+    wrong = error(model, shapes={"n": (4, 3, 2)})
+    assert "dimension n is one number, or the least and the most, not (4, 3, 2)" in wrong
     wrong = error(model, shapes={"n": (4,), "z": (5, 1)})
     assert "dimension n of input z is given as 5 and, elsewhere, as 4" in wrong
 

@@ -287,7 +287,7 @@ def test_views_are_recognised_by_their_math(
 ) -> None:
     b = GraphBuilder("g")
     b.emit(op, b.input("x", (1, 6, 5, 4), "float32"), **attributes)
-    assert NodeMath.of(b.nodes[0]).is_view == view
+    assert NodeMath.of(b.nodes[0]).is_view() == view
 
 
 def twins(shift: float) -> Graph:
@@ -329,7 +329,7 @@ def test_a_conversion_of_storage_is_no_view(source: str, to: str) -> None:
     """Both are computed in float32, so that the math shows no conversion at all."""
     b = GraphBuilder("g")
     b.emit("cast_to", b.input("x", (2, 3), source), dtype=to)
-    assert not NodeMath.of(b.nodes[0]).is_view
+    assert not NodeMath.of(b.nodes[0]).is_view()
 
 
 @pytest.mark.parametrize(

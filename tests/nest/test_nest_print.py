@@ -8,9 +8,10 @@ from nest_programs import gemm, stencil
 from tilewright.expr.dtypes import BOOL, FLOAT32, INT64
 from tilewright.expr.nodes import Cast, Const, Expr, Tensor, Var, binary, call, const, select
 from tilewright.expr.tensors import placeholder
+from tilewright.expr.text import expr_text
 from tilewright.nest.marks import marks
 from tilewright.nest.nodes import For, Hoist, Kind, Node, Store
-from tilewright.nest.print import expr_text, nest_text, program_text
+from tilewright.nest.print import nest_text, program_text
 
 GEMM = """\
 program gemm

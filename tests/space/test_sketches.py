@@ -14,8 +14,8 @@ from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Tensor, select
 from tilewright.expr.tensors import compute, reduce_axis
 from tilewright.expr.tensors import sum as sum_over
+from tilewright.expr.text import extent_text
 from tilewright.nest.nodes import Alloc, For, Kind, Node, Store, bodies
-from tilewright.nest.print import extent_text
 from tilewright.schedule.state import Stage
 from tilewright.space.decisions import Decision
 from tilewright.space.space import Sketch, Space

@@ -34,8 +34,9 @@ def read_inputs(
     """All inputs by name, and the names of those that were made up.
 
     `texts` are `NAME=FILE.npy` or `FILE.npz`; `limits` say how many values random integers may
-    have, by name. Raises InputError for a file that cannot be read or an unknown name; shapes and
-    dtypes are checked when the model runs.
+    have, by name. Extents that vary are those of the arrays that are given, else the most. Raises
+    InputError for a file that cannot be read or an unknown name; shapes and dtypes are checked when
+    the model runs.
     """
     given: dict[str, Array] = {}
     room = max(LEAST_ROOM, ROOM * sum(s.bytes for s in specs))
@@ -49,7 +50,9 @@ def read_inputs(
     if unknown:
         raise InputError(f"no input called {', '.join(unknown)}; the model has {', '.join(names)}")
     rng = np.random.default_rng(seed)
-    random = [s for s in specs if s.name not in given]
+    pairs = [zip(s.varying, given[s.name].shape, strict=False) for s in specs if s.name in given]
+    known = {name: extent for each in pairs for name, extent in each if name}
+    random = [s.at(known) for s in specs if s.name not in given]
     made = {s.name: random_array(s, rng, _values(s, limits)) for s in random}
     return given | made, [s.name for s in random]
 

@@ -195,7 +195,7 @@ class _Bench:
         print_timings(console, timings, results, self.batch)
         told: dict[str, Any] = {
             "name": model.name,
-            "inputs": {s.name: list(s.shape) for s in specs},
+            "inputs": {s.name: list(arrays[s.name].shape) for s in specs},
             "random_inputs": random,
             "programs": [
                 facts(name, timing, results, self.batch) for name, timing in timings.items()

@@ -138,7 +138,7 @@ def first_difference(
     for name, array in theirs.items():
         kind = onnx.helper.np_dtype_to_tensor_dtype(array.dtype)
         model.graph.output.append(onnx.helper.make_tensor_value_info(name, kind, array.shape))
-    shapes = {spec.name: spec.shape for spec in run.inputs}
+    shapes = {spec.name: run.arrays[spec.name].shape for spec in run.inputs}
     watched = tw.load(model, shapes=shapes, constants=run.constants)
     net = tw.compile(watched, db, target=target, notes=lambda _: None)
     ours = net.run(run.arrays)

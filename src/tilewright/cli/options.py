@@ -18,6 +18,7 @@ import typer
 import tilewright as tw
 from tilewright.cli.console import remark
 from tilewright.cli.parts import inspection
+from tilewright.contract.arguments import Given, Range
 from tilewright.contract.artifact import Array
 from tilewright.front.machine import math_of
 from tilewright.ground.errors import InputError, UnsupportedModel
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from tilewright.search.objectives import Objective
 
 DEFAULT_DB = "tuning.db"
-SIZE = re.compile(r"0*[1-9]\d{0,18}", re.ASCII)  # an extent, as far as 64 bits reach
+SIZE = re.compile(r"(\d{1,19}\.\.)?0*[1-9]\d{0,18}", re.ASCII)  # as far as 64 bits reach
 MOST_AXES = 64  # of NumPy's arrays
 SHOWN = 80  # characters of a wrong option
 EXTRA = "tilewright[demo]"  # what brings onnxruntime
@@ -39,8 +40,8 @@ ModelFile: TypeAlias = Annotated[
 ]
 SHAPE_HELP = (
     "For models with symbolic dimensions: the shape of an input, x=1,3,224,224, or the value of "
-    "a dimension, batch=4. May be repeated; what is given again gets a second value, beside the "
-    "first."
+    "a dimension, batch=4; seq=1..512 is a range, for one network of all these. May be repeated; "
+    "what is given again gets a second value, beside the first."
 )
 Shapes: TypeAlias = Annotated[
     list[str] | None,
@@ -224,13 +225,13 @@ def batch_shapes(file: Path, batch: int) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def assignments(given: Sequence[tuple[str, tuple[int, ...]]]) -> list[dict[str, tuple[int, ...]]]:
+def assignments(given: Sequence[tuple[str, Given]]) -> list[dict[str, Given]]:
     """One assignment of shapes for each time that an input is named.
 
     x=1,8 x=4,8 z=3  →  {x: (1, 8), z: (3,)} and {x: (4, 8), z: (3,)}. Raises InputError when two
     inputs are named several times, but not equally often.
     """
-    shapes: dict[str, list[tuple[int, ...]]] = {}
+    shapes: dict[str, list[Given]] = {}
     for name, dims in given:
         shapes.setdefault(name, []).append(dims)
     count = max(map(len, shapes.values()), default=0)
@@ -251,8 +252,10 @@ def each_shape(model: tw.Model | tw.ModelSet) -> tuple[tw.Model, ...]:
     return model.models if isinstance(model, tw.ModelSet) else (model,)
 
 
-def parse_shape(text: str) -> tuple[str | None, str, tuple[int, ...]]:
-    """(model or None, input or dimension, sizes) from `[MODEL:]NAME=N,N,...`; raises InputError."""
+def parse_shape(text: str) -> tuple[str | None, str, Given]:
+    """(model or None, input or dimension, sizes) from `[MODEL:]NAME=N,N,...`, of which each may be
+    a range, `LEAST..MOST`; raises InputError.
+    """
     name, equals, dims = text.rpartition("=")
     stem, colon, inner = name.partition(":")
     if colon:
@@ -262,9 +265,14 @@ def parse_shape(text: str) -> tuple[str | None, str, tuple[int, ...]]:
     if not equals or not name or not is_shape:
         raise InputError(
             f"--shape {one_line(text, SHOWN)!r} is not NAME=N,N,...; for example x=1,3,224,224 or "
-            "batch=4"
+            "batch=4, or seq=1..512 for a range"
         )
-    return (stem if colon else None), name, tuple(int(d) for d in sizes)
+    return (stem if colon else None), name, tuple(map(_extent, sizes))
+
+
+def _extent(text: str) -> int | Range:
+    least, dots, most = text.partition("..")
+    return (int(least), int(most)) if dots else int(least)
 
 
 def parse_constants(given: Sequence[str] | None) -> dict[str, Array]:

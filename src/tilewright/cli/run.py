@@ -163,7 +163,7 @@ class _Ready:
     @property
     def fits(self) -> bool:
         """Whether the arrays have the network's shapes."""
-        return all(self.arrays[s.name].shape == s.shape for s in self.network.inputs)
+        return all(s.takes(self.arrays[s.name].shape) for s in self.network.inputs)
 
     def describe(self, console: Console, seed: int, outputs: Sequence[Array]) -> None:
         """Print what was made up, and a line an output."""

@@ -19,7 +19,7 @@ from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
 from numbers import Real
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from tilewright.ground.errors import InputError
 from tilewright.target import Target
@@ -113,7 +113,12 @@ def file(name: str, value: Any) -> Path:
     return Path(value)
 
 
-def shapes(value: Any) -> dict[str, tuple[int, ...]]:
+Range: TypeAlias = tuple[int, int]
+Given: TypeAlias = tuple[int | Range, ...]
+"""A shape as it is given: whole numbers, and the least and the most of what varies."""
+
+
+def shapes(value: Any) -> dict[str, Given]:
     """Shapes by the names of inputs."""
     if not isinstance(value, Mapping):
         raise InputError(
@@ -123,22 +128,41 @@ def shapes(value: Any) -> dict[str, tuple[int, ...]]:
     return {name: shape(name, dims) for name, dims in value.items()}
 
 
-def shape(name: Any, dims: Any) -> tuple[int, ...]:
-    """The shape of the input `name`; of a dimension, its one size."""
+def shape(name: Any, dims: Any) -> Given:
+    """The shape of the input `name`; of a dimension, its one size, or its range."""
     is_listed = isinstance(dims, Sequence) and not isinstance(dims, (str, bytes))
     is_size = _whole(dims) is not None
     if is_size or not (is_listed or hasattr(dims, "__array__")):
         listed = [dims]
     else:
         listed = list(dims)
-    sizes = [_whole(d) for d in listed]
-    found = tuple(n for n in sizes if n is not None and n >= 0)
-    if not isinstance(name, str) or len(found) < len(sizes):
+    found = tuple(n for d in listed if (n := _extent(d)) is not None)
+    if not isinstance(name, str) or len(found) < len(listed):
         raise InputError(
             f"the shape of input {name} is a sequence of whole numbers such as (1, 3, 224, 224), "
-            f"the size of a dimension a whole number; got {dims!r}"
+            f"or of ranges, (1, (1, 512)), the size of a dimension a whole number; got {dims!r}"
         )
     return found
+
+
+def fixed(shapes: Mapping[str, Given]) -> dict[str, tuple[int, ...]]:
+    """Shapes of a module that is exported with them. Raises InputError for ranges."""
+    for name, dims in shapes.items():
+        if any(isinstance(d, tuple) for d in dims):
+            raise InputError(
+                f"the shape of {name} is {dims}, with a range: ranges are for ONNX models; export "
+                f"the module to one with dynamic shapes"
+            )
+    return {name: tuple(d for d in dims if isinstance(d, int)) for name, dims in shapes.items()}
+
+
+def _extent(value: Any) -> int | Range | None:
+    """A whole number, or the least and the most; None if it is neither."""
+    if isinstance(value, tuple | list) and len(value) == 2:
+        least, most = map(_whole, value)
+        return None if least is None or most is None else (least, most)
+    found = _whole(value)
+    return None if found is None or found < 0 else found
 
 
 def _whole(value: Any) -> int | None:

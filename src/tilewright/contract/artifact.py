@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from itertools import product
 from typing import Any
@@ -56,11 +56,14 @@ def numpy_dtype(name: str) -> np.dtype[Any]:
 
 @dataclass(frozen=True, slots=True)
 class BufferSpec:
-    """One array of an interface: contiguous, row-major."""
+    """One array of an interface: contiguous, row-major. `varying` names the extents that a call
+    gives ("" for a number); the shape has the most of these.
+    """
 
     name: str
     shape: tuple[int, ...]
     dtype: str
+    varying: tuple[str, ...] = ()
 
     @property
     def elements(self) -> int:
@@ -70,8 +73,27 @@ class BufferSpec:
     def bytes(self) -> int:
         return self.elements * numpy_dtype(self.dtype).itemsize
 
+    @property
+    def dims(self) -> tuple[str, ...]:
+        """The extents as a person reads them."""
+        names = self.varying or ("",) * len(self.shape)
+        return tuple(name or str(n) for name, n in zip(names, self.shape, strict=True))
+
+    def takes(self, shape: tuple[int, ...]) -> bool:
+        """Whether an array of that shape may be given, as far as one can tell by itself."""
+        if not self.varying or len(shape) != len(self.shape):
+            return shape == self.shape
+        extents = zip(shape, self.shape, self.varying, strict=True)
+        return all(n == m or name for n, m, name in extents)
+
+    def at(self, known: Mapping[str, int]) -> BufferSpec:
+        """The same where these extents are known."""
+        pairs = zip(self.shape, self.varying, strict=False)
+        shape = tuple(known.get(name, n) for n, name in pairs)
+        return replace(self, shape=shape) if self.varying else self
+
     def __str__(self) -> str:
-        return f"{self.name}: {self.dtype}[{', '.join(map(str, self.shape))}]"
+        return f"{self.name}: {self.dtype}[{', '.join(self.dims)}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,6 +282,13 @@ def timed_entry(entry: str) -> str:
     return f"{entry}_timed"
 
 
+def derive_entry(entry: str) -> str:
+    """The symbol of what computes, in a network with sizes, all that follows from them: values
+    behind them in memory.
+    """
+    return f"{entry}_derive"
+
+
 @dataclass(frozen=True, slots=True)
 class Artifact:
     """A compiled function and everything needed to load and call it.
@@ -278,8 +307,10 @@ class Artifact:
     `rounding` is by how much a kernel's rounding errors exceed those of its task's own sums, in
     whatever order they are added.
 
-    With `sizes`, shapes are those of memory: extents at their most, rows a fixed pitch apart, of
-    which a call reads and writes what the sizes make.
+    With `sizes`, shapes of a kernel are those of memory: extents at their most, rows a fixed pitch
+    apart, of which a call reads and writes what the sizes make. A network takes and gives
+    contiguous arrays; `derived` is what `derive_entry` computes of the sizes, extents of its
+    interface among them. All are int64 values at the beginning of its scratch, sizes first.
     """
 
     entry: str
@@ -296,6 +327,7 @@ class Artifact:
     rounding: float = 1.0
     refusals: tuple[str, ...] = ()
     sizes: Sizes = ()
+    derived: Sizes = ()
 
     @property
     def status_offset(self) -> int:
@@ -312,11 +344,11 @@ class Artifact:
         return {
             "entry": self.entry,
             "target": self.target,
-            "inputs": [_spec_json(s) for s in self.inputs],
-            "constants": [_spec_json(s) for s in self.constants],
-            "outputs": [_spec_json(s) for s in self.outputs],
+            "inputs": [spec_json(s) for s in self.inputs],
+            "constants": [spec_json(s) for s in self.constants],
+            "outputs": [spec_json(s) for s in self.outputs],
             "packings": [
-                [_spec_json(p.source), p.splits, p.permutation, p.maps] for p in self.packings
+                [spec_json(p.source), p.splits, p.permutation, p.maps] for p in self.packings
             ],
             "scratch_bytes": self.scratch_bytes,
             "steps": [[s.kernel, s.flops] for s in self.steps],
@@ -325,6 +357,7 @@ class Artifact:
             "rounding": self.rounding,
             **({"refusals": self.refusals} if self.refusals else {}),
             **({"sizes": [[s.name, *s.range] for s in self.sizes]} if self.sizes else {}),
+            **({"derived": [[s.name, *s.range] for s in self.derived]} if self.derived else {}),
         }
 
     @staticmethod
@@ -335,11 +368,12 @@ class Artifact:
                 entry=header["entry"],
                 target=header["target"],
                 object_code=object_code,
-                inputs=tuple(_spec(s) for s in header["inputs"]),
-                constants=tuple(_spec(s) for s in header["constants"]),
-                outputs=tuple(_spec(s) for s in header["outputs"]),
+                inputs=tuple(spec_of(s) for s in header["inputs"]),
+                constants=tuple(spec_of(s) for s in header["constants"]),
+                outputs=tuple(spec_of(s) for s in header["outputs"]),
                 packings=tuple(
-                    Packing(_spec(spec), *map(_tuples, rest)) for spec, *rest in header["packings"]
+                    Packing(spec_of(spec), *map(_tuples, rest))
+                    for spec, *rest in header["packings"]
                 ),
                 scratch_bytes=header["scratch_bytes"],
                 steps=tuple(NetworkStep(kernel, flops) for kernel, flops in header["steps"]),
@@ -348,6 +382,7 @@ class Artifact:
                 rounding=header.get("rounding", 1.0),
                 refusals=tuple(header.get("refusals", ())),
                 sizes=tuple(Size.of(*fields) for fields in header.get("sizes", ())),
+                derived=tuple(Size.of(*fields) for fields in header.get("derived", ())),
             )
         except (ValueError, KeyError, TypeError) as error:
             raise RunError(f"a compiled artifact is damaged: {error!r}") from error
@@ -385,10 +420,12 @@ def _tuples(value: Any) -> Any:
     return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
-def _spec_json(spec: BufferSpec) -> list[Any]:
-    return [spec.name, list(spec.shape), spec.dtype]
+def spec_json(spec: BufferSpec) -> list[Any]:
+    """What JSON has of a buffer."""
+    return [spec.name, list(spec.shape), spec.dtype, *([spec.varying] if spec.varying else ())]
 
 
-def _spec(data: list[Any]) -> BufferSpec:
-    name, shape, dtype = data
-    return BufferSpec(name, tuple(shape), dtype)
+def spec_of(data: Sequence[Any]) -> BufferSpec:
+    """The buffer from it. Raises ValueError, TypeError."""
+    name, shape, dtype, *varying = data
+    return BufferSpec(name, tuple(shape), dtype, *map(tuple, varying))

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.contract.artifact import BufferSpec
+from tilewright.contract.artifact import BufferSpec, spec_json, spec_of
 from tilewright.contract.cache import (
     WHOLE_PACKAGE,
     ArtifactCache,
@@ -71,7 +71,10 @@ class Origin:
 
     @staticmethod
     def of(
-        source: Any, shapes: Mapping[str, Sequence[int]], constants: Mapping[str, Any], *more: str
+        source: Any,
+        shapes: Mapping[str, Sequence[int | tuple[int, int]]],
+        constants: Mapping[str, Any],
+        *more: str,
     ) -> Origin:
         """Of a path, of bytes, or of a message that can be written as such; `more` is what else
         makes it another model. Raises UnsupportedModel for a file that cannot be read.
@@ -86,7 +89,7 @@ class Origin:
             own = _known_digest(content)
         else:
             own = hashlib.sha256(content).hexdigest()
-        dims = sorted((name, list(map(int, shape))) for name, shape in shapes.items())
+        dims = sorted((name, list(shape)) for name, shape in shapes.items())
         stem = "" if path is None else path.stem
         parts = (compiler_fingerprint(WHOLE_PACKAGE), _libraries(), own, stem, dims, given, *more)
         return Origin(content, path, hash_of("model", *parts), since)
@@ -104,8 +107,7 @@ class Origin:
         with contextlib.suppress(ValueError, KeyError, TypeError):
             found = json.loads(data)
             for side in ("inputs", "outputs"):
-                specs = ((n, tuple(shape), dtype) for n, shape, dtype in found[side])
-                found[side] = tuple(BufferSpec(*s) for s in specs)
+                found[side] = tuple(map(spec_of, found[side]))
             facts = ModelFacts(**{**found, "warnings": tuple(found["warnings"])})
             if self.has(facts):
                 return facts
@@ -125,7 +127,7 @@ class Origin:
         facts = replace(facts, beside=beside)
         told = asdict(facts)
         for side in ("inputs", "outputs"):
-            told[side] = [[s.name, s.shape, s.dtype] for s in getattr(facts, side)]
+            told[side] = list(map(spec_json, getattr(facts, side)))
         ArtifactCache.of_user().write(self.key, json.dumps(told).encode())
         return facts
 

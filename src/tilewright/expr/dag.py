@@ -43,6 +43,7 @@ from tilewright.expr.reference import (
 from tilewright.expr.rewrites.zero_terms import nonzero_terms
 from tilewright.expr.sizes import extent_at, shape_at
 from tilewright.expr.tensors import Compute, Placeholder, Table
+from tilewright.expr.text import extent_text
 from tilewright.expr.traversal import (
     PerNode,
     children,
@@ -94,6 +95,11 @@ class ComputeDAG:
                 raise ExprError(f"{t.name} has extents over {sorted(used - known)}: no sizes here")
             if known & {a.name for a in axes}:
                 raise ExprError(f"{t.name} has an axis called as a size")
+            least = {s.name: s.least for s in self.sizes}
+            for e in t.shape:
+                if (n := extent_at(e, least)) < 0:
+                    shown = extent_text(e)
+                    raise ExprError(f"{t.name} has the extent {shown}, {n} of the least sizes")
 
     @cached_property
     def heaviest(self) -> ComputeDAG:

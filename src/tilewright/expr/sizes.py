@@ -20,9 +20,10 @@ import numpy as np
 from tilewright.contract.artifact import ALIGNMENT
 from tilewright.contract.sizes import Sizes
 from tilewright.expr.evaluate import evaluate
+from tilewright.expr.index.extents import plain
 from tilewright.expr.index.intervals import Interval, interval
 from tilewright.expr.index.simplify import simplify
-from tilewright.expr.nodes import Extent, Tensor
+from tilewright.expr.nodes import Extent, Shape, Tensor, as_expr
 from tilewright.ground.errors import ExprError
 
 FAR_ROWS = 512
@@ -48,6 +49,11 @@ def extent_at(extent: Extent, values: Mapping[str, int]) -> int:
 def shape_at(tensor: Tensor, values: Mapping[str, int]) -> tuple[int, ...]:
     """A tensor's shape for these values of the sizes."""
     return tuple(extent_at(e, values) for e in tensor.shape)
+
+
+def simplified(extent: Extent, sizes: Sizes) -> Extent:
+    """An extent in canonical form, by the ranges of the sizes."""
+    return plain(simplify(as_expr(extent), ranges_of(sizes)))
 
 
 def most(extent: Extent, sizes: Sizes) -> int:
@@ -88,5 +94,17 @@ def sure_elements(tensor: Tensor, sizes: Sizes) -> int:
     """How many elements from the first on are in memory whatever the sizes are: that of a caller
     ends with its last row.
     """
-    stored = stored_shape(tensor, sizes)
-    return prod((least(tensor.shape[0], sizes), *stored[1:])) if stored else 1
+    stored, first = stored_shape(tensor, sizes), _rows_of(tensor.shape)
+    return prod((*(least(e, sizes) for e in tensor.shape[: first + 1]), *stored[first + 1 :]))
+
+
+def is_contiguous(shape: Shape) -> bool:
+    """Whether a tensor's memory is that of a contiguous array of the same shape, with room behind
+    it: the rows are fixed.
+    """
+    return all(isinstance(e, int) for e in shape[_rows_of(shape) + 1 :])
+
+
+def _rows_of(shape: Shape) -> int:
+    """The dimension that counts rows: the first that is not always one."""
+    return next((d for d, e in enumerate(shape) if e != 1), 0)

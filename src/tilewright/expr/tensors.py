@@ -20,6 +20,7 @@ import numpy as np
 
 from tilewright.expr.dtypes import DType, dtype
 from tilewright.expr.index.extents import plain
+from tilewright.expr.index.simplify import simplify
 from tilewright.expr.nodes import (
     REDUCTIONS,
     Axis,
@@ -125,7 +126,7 @@ def table(values: Any, *, name: str = "table") -> Tensor:
 
 def reduce_axis(extent: Extent, name: str = "k") -> Axis:
     """An axis to reduce over."""
-    return Axis(name, _extent(extent), reduce=True)
+    return Axis(name, canonical(extent), reduce=True)
 
 
 def compute(
@@ -195,7 +196,11 @@ def _check_body(name: str, axes: tuple[Axis, ...], body: Expr, storage: DType) -
 def _sizes_of(axes: tuple[Axis, ...], body: Expr) -> frozenset[str]:
     """The variables of all extents that a stage has to do with."""
     own = (*axes, *(body.axes if isinstance(body, Reduce) else ()))
-    extents = [a.extent for a in own] + [e for r in reads(body) for e in r.tensor.shape]
+    extents = [a.extent for a in own]
+    for tensor in {id(r.tensor): r.tensor for r in reads(body)}.values():
+        extents += tensor.shape
+        if isinstance(tensor.source, Compute):  # a mean divides by what was summed over
+            extents += [a.extent for a in tensor.source.reduce_axes]
     return frozenset[str]().union(*(free_vars(as_expr(e)) for e in extents))
 
 
@@ -215,15 +220,15 @@ def _axis_names(fn: Callable[..., Any], rank: int) -> list[str]:
 
 
 def _shape(shape: Sequence[Extent], name: str) -> Shape:
-    dims = tuple(map(_extent, shape))
+    dims = tuple(map(canonical, shape))
     if any(isinstance(d, int) and d < 1 for d in dims):
         raise ExprError(f"{name}: every extent must be at least 1, got {dims}")
     return dims
 
 
-def _extent(extent: Extent) -> Extent:
-    """An int, or an expression over sizes."""
-    return plain(extent) if isinstance(extent, Operand) else int(extent)
+def canonical(extent: Extent) -> Extent:
+    """An int, or the canonical form of an expression over sizes: equal ones are equal."""
+    return plain(simplify(as_expr(extent))) if isinstance(extent, Operand) else int(extent)
 
 
 def _dtype(x: Any) -> DType:

@@ -21,7 +21,7 @@ import numpy as np
 
 from tilewright.contract import arguments
 from tilewright.contract.arguments import described
-from tilewright.contract.artifact import Array, BufferSpec
+from tilewright.contract.artifact import Array
 from tilewright.contract.origin import ModelFacts, Origin
 from tilewright.contract.sizes import Sizes
 from tilewright.front.machine import host_target, math_of
@@ -46,8 +46,9 @@ if TYPE_CHECKING:
     from tilewright.graph.passes import narrow, write_out
     from tilewright.graph.torch import importing as torch_import
     from tilewright.nest import verified
+    from tilewright.network import values
 else:
-    verified = Lazy("tilewright.nest.verified")
+    values, verified = Lazy("tilewright.network.values"), Lazy("tilewright.nest.verified")
     dags, nodes, sources = (Lazy(f"tilewright.expr.{n}") for n in ("dag", "nodes", "tensors"))
     index_limits, onnx_import, partition, passes, torch_import, narrow, write_out = (
         Lazy(f"tilewright.graph.{name}")
@@ -183,8 +184,8 @@ def facts_of(graph: Graph, misfits: Sequence[str] = ()) -> ModelFacts:
     outputs = zip(graph.output_names, graph.outputs, strict=True)
     return ModelFacts(
         name=graph.name,
-        inputs=tuple(BufferSpec(v.name, v.shape, v.dtype) for v in graph.inputs),
-        outputs=tuple(BufferSpec(n, v.shape, v.dtype) for n, v in outputs),
+        inputs=tuple(values.spec_of_value(v.name, v, graph.sizes) for v in graph.inputs),
+        outputs=tuple(values.spec_of_value(n, v, graph.sizes) for n, v in outputs),
         is_narrow=graph.is_narrow,
         index_limits=index_limits.index_limits(graph),
         warnings=tuple(misfits),
@@ -208,7 +209,7 @@ class ModelSet:
 Tunable: TypeAlias = Task | Model | ModelSet
 """What can be tuned and compiled; the path of an ONNX file stands for its model, too."""
 PathLike: TypeAlias = str | os.PathLike[str]
-Shapes: TypeAlias = Mapping[str, Sequence[int] | int]
+Shapes: TypeAlias = Mapping[str, Sequence[int | tuple[int, int]] | int]
 Constants: TypeAlias = Mapping[str, Any]
 
 
@@ -248,8 +249,9 @@ def load(
 
     `example_inputs` are the arguments that a torch module is exported with. `shapes` gives values
     to symbolic input dimensions, by input, `{"x": (1, 3, 224, 224)}`, or by the dimension's name,
-    `{"batch": 1}`; several such assignments make a ModelSet, whose compiled form picks the
-    network by the shapes of its inputs. `constants` are inputs of an ONNX model whose values are
+    `{"batch": 1}`; or a range, `{"seq": (1, 512)}` or `{"x": (1, (1, 512))}`, for one network of
+    all these; several such assignments make a ModelSet, whose compiled form picks the network by
+    the shapes of its inputs. `constants` are inputs of an ONNX model whose values are
     known now, `{"axes": (1, 2)}`. Without `chains` no two contractions share a kernel. With
     `math="bfloat16"` contractions with known weights multiply bfloat16 and add float32; "auto" is
     that where this machine is faster at it, else "float32" (the logger is told why). Raises
@@ -289,7 +291,7 @@ def load(
 def _import(
     source: Any,
     example_inputs: Any,
-    shapes: Mapping[str, Sequence[int]] | None,
+    shapes: Mapping[str, arguments.Given] | None,
     constants: Constants | None,
     chains: bool,
     math: str,
@@ -300,7 +302,7 @@ def _import(
             raise InputError(
                 "constants belong to an ONNX model; bind arguments of a module instead"
             )
-        exported = torch_import.export_module(source, example_inputs, shapes)
+        exported = torch_import.export_module(source, example_inputs, arguments.fixed(shapes or {}))
         model = _of_onnx(exported.proto, None, None, chains, math, exported.outputs)
         return replace(model, example=_example(model.facts, exported.example))
     if example_inputs is not None:
@@ -319,7 +321,7 @@ def _import(
 
 def _of_onnx(
     source: Any,
-    shapes: Mapping[str, Sequence[int]] | None,
+    shapes: Mapping[str, arguments.Given] | None,
     constants: Constants | None,
     chains: bool,
     math: str,
@@ -435,5 +437,5 @@ def _path(source: Any) -> str:
 
 
 def _shaped_name(model: Model) -> str:
-    shapes = ["x".join(map(str, s.shape)) or "scalar" for s in model.facts.inputs]
+    shapes = ["x".join(s.dims) or "scalar" for s in model.facts.inputs]
     return f"{model.name}[{','.join(shapes)}]"

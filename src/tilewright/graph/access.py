@@ -2,7 +2,7 @@
 
     math = NodeMath.of(node)
     math.reduces                     a stage sums (or takes a maximum …) over other elements
-    math.is_view                     the same elements in the same order: no kernel is needed
+    math.is_view()                   the same elements in the same order: no kernel is needed
     math.moves                       elements are only moved or filled in, without arithmetic
     math.is_elementwise_in(value)    output element i depends on element i of `value` alone
     math.rows([value])               so many leading indices go through every stage unchanged
@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
+from tilewright.contract.sizes import Sizes
 from tilewright.expr.access import MIN_REUSE, affine_index, is_expensive, is_movement
 from tilewright.expr.contraction.groups import narrow_factors
 from tilewright.expr.dtypes import DTYPES
@@ -25,8 +26,8 @@ from tilewright.expr.index.intervals import Interval
 from tilewright.expr.index.simplify import Simplifier
 from tilewright.expr.nodes import Axis, Binary, Call, Expr, Read, Reduce, Tensor, as_expr
 from tilewright.expr.operators.elementwise import Value as Operand
-from tilewright.expr.operators.shapes import extents
 from tilewright.expr.reference import compute_of, extents_of, sizes
+from tilewright.expr.sizes import most, ranges_of, stored_shape
 from tilewright.expr.tensors import Compute, placeholder
 from tilewright.expr.traversal import free_vars, reads, substitute, walk
 from tilewright.expr.written import Definition, written
@@ -51,7 +52,7 @@ class NodeMath:
 
         def tensor(i: int, value: Value) -> Tensor:
             if value not in made:
-                made[value] = placeholder(value.shape, DTYPES[value.dtype], name=f"x{i}")
+                made[value] = placeholder(value.extents, DTYPES[value.dtype], name=f"x{i}")
             return made[value]
 
         given = operands(node.op, node.inputs, tensor)
@@ -100,9 +101,10 @@ class NodeMath:
             for x in parts
         )
 
-    @cached_property
-    def is_view(self) -> bool:
-        """Whether the output is its one operand, row by row, under another shape."""
+    def is_view(self, sizes: Sizes = ()) -> bool:
+        """Whether the output is its one operand, row by row, under another shape: each element
+        lies where it did in memory, of which arrays over `sizes` have as much as they may need.
+        """
         if len(self.stages) != 1 or len(self.node.inputs) != 1:
             return False
         body = body_of(self.output)
@@ -111,14 +113,14 @@ class NodeMath:
             return False
         if operand.dtype != self.output.dtype:
             return False  # a conversion of storage: float16 is computed in float32
-        if prod(extents(operand)) != prod(extents(self.output)):
+        theirs, ours = (stored_shape(t, sizes) for t in (operand, self.output))
+        if prod(theirs) != prod(ours):
             return False
         axes = compute_of(self.output).axes
-        simplifier = Simplifier(
-            {a.name: Interval(0, n - 1) for a, n in zip(axes, sizes(axes), strict=True)}
+        ranges = {a.name: Interval(0, most(a.extent, sizes) - 1) for a in axes} | ranges_of(sizes)
+        return Simplifier(ranges).equal(
+            linear(body.indices, theirs), linear([a.var for a in axes], ours)
         )
-        ours = linear([a.var for a in axes], extents(self.output))
-        return simplifier.equal(linear(body.indices, extents(operand)), ours)
 
     def operand(self, value: Value) -> Tensor | None:
         """The placeholder that stands for `value`."""
@@ -280,7 +282,7 @@ def _is_one_to_one(stage: Tensor, read: Read) -> bool:
 def _leading(axes: Sequence[Axis], read: Read) -> int:
     """How many of the first indices of `read` are the axes at their places."""
     count = 0
-    for axis, index, extent in zip(axes, read.indices, extents(read.tensor), strict=False):
+    for axis, index, extent in zip(axes, read.indices, read.tensor.shape, strict=False):
         if index != axis.var and not axis.extent == extent == 1:
             break
         count += 1

@@ -16,7 +16,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tilewright.contract.sizes import Sizes
 from tilewright.expr.dtypes import dtype as as_dtype
+from tilewright.expr.index.extents import add
+from tilewright.expr.nodes import Extent, Shape
+from tilewright.expr.operators.movement import taken_of
+from tilewright.expr.operators.shapes import numbers
+from tilewright.expr.sizes import least, most, simplified
+from tilewright.expr.tensors import canonical
+from tilewright.expr.text import extent_text, shape_text
 from tilewright.graph.ir import (
     Array,
     Attribute,
@@ -33,15 +41,21 @@ from tilewright.graph.ir import (
 from tilewright.graph.ops import infer
 from tilewright.ground.errors import ExprError
 
+LONGEST_TABLE = 1 << 20
+"""Elements of a constant 0, 1, 2, … that sizes are read off."""
+
 
 class GraphBuilder:
     """Collects nodes; `build` drops dead ones and verifies the result."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, sizes: Sizes = ()) -> None:
         self.name = name
+        self.sizes = sizes
         self.inputs: list[Value] = []
         self.nodes: list[Node] = []
         self._names: dict[str, int] = {}
+        self.vectors: dict[Value, Array] = {}
+        self._computed: dict[Value, Value] = {}
 
     def unique(self, wish: str) -> str:
         """`wish`, or `wish_2`, `wish_3`, … when it is taken."""
@@ -53,15 +67,40 @@ class GraphBuilder:
         self._names.setdefault(name, 1)
         return name
 
-    def input(self, name: str, shape: Sequence[int], dtype: str) -> Value:
+    def input(self, name: str, shape: Sequence[Extent], dtype: str) -> Value:
         """A new graph input."""
-        value = Value(self.unique(name), tuple(shape), as_dtype(dtype).name)
+        value = Value(self.unique(name), tuple(map(canonical, shape)), as_dtype(dtype).name)
         self.inputs.append(value)
         return value
 
     def constant(self, name: str, array: Array) -> Value:
         """A value known now. `array` must not be changed afterwards."""
         return Value(self.unique(name), tuple(array.shape), as_dtype(array.dtype).name, array)
+
+    def vector(self, name: str, extents: Array, dtype: str) -> Value:
+        """A scalar or vector of whole numbers, some over sizes. Where a node reads it, each is the
+        end of as much of a constant 0, 1, 2, …
+        """
+        value = Value(self.unique(name), extents.shape, as_dtype(dtype).name)
+        self.vectors[value] = extents
+        return value
+
+    def tensor(self, value: Value) -> Value:
+        """`value`, computed where it is a vector."""
+        if value not in self.vectors or value in self._computed:
+            return self._computed.get(value, value)
+        extents, name = self.vectors[value], value.name
+        longest = max(most(e, self.sizes) for e in extents.flat)
+        if longest > LONGEST_TABLE or min(least(e, self.sizes) for e in extents.flat) < 0:
+            listed = shape_text(tuple(extents.flat))
+            raise ExprError(f"{name} {listed} may be below 0 or above {LONGEST_TABLE} as a tensor")
+        steps = self.constant(f"{name}.steps", np.arange(longest + 1))
+        parts = [self.cut(self.cut(steps, 0, 0, add(e, 1)), 0, e, add(e, 1)) for e in extents.flat]
+        whole = self.reshape(self.joined(parts, 0), value.extents)
+        if whole.dtype != value.dtype:
+            whole = self.emit("cast_to", whole, dtype=value.dtype)
+        self._computed[value] = whole
+        return whole
 
     def emit(
         self,
@@ -74,6 +113,7 @@ class GraphBuilder:
 
         Raises ExprError when the operands do not fit the operator.
         """
+        inputs = tuple(map(self.tensor, inputs))
         shape, dtype = infer(op, inputs, attributes)
         output = Value(self.unique(name or op), shape, dtype)
         self.nodes.append(Node(op, inputs, attributes, output))
@@ -86,7 +126,7 @@ class GraphBuilder:
         match what:
             case Loop():
                 op, results, trips = "loop", what.body.outputs, what.trips
-                leading = [()] * what.carried + [(trips or 0,)] * what.stacked
+                leading: list[Shape] = [()] * what.carried + [(trips or 0,)] * what.stacked
             case Branches():
                 op, results = "if", what.then.outputs
                 leading = [()] * len(results)
@@ -94,10 +134,11 @@ class GraphBuilder:
                 op, results = "refuse", what.results
                 leading = [()] * len(results)
         outputs = [
-            Value(self.unique(name or op), (*rows, *v.shape), v.dtype)
+            Value(self.unique(name or op), (*rows, *v.extents), v.dtype)
             for v, rows in zip(results, leading, strict=True)
         ]
-        self.nodes.append(Node(op, tuple(inputs), {}, outputs[0], what, tuple(outputs[1:])))
+        given = tuple(map(self.tensor, inputs))
+        self.nodes.append(Node(op, given, {}, outputs[0], what, tuple(outputs[1:])))
         return tuple(outputs)
 
     def copy(self, node: Node, inputs: Sequence[Value], **changes: Attribute) -> Value:
@@ -123,29 +164,57 @@ class GraphBuilder:
             return self.constant(name or f"{x.name}.t", array)
         return self.emit("transpose", x, name=name or f"{x.name}.t", permutation=perm)
 
-    def reshape(self, x: Value, shape: Sequence[int], name: str | None = None) -> Value:
+    def reshape(self, x: Value, shape: Sequence[Extent], name: str | None = None) -> Value:
         """`x` row by row in another `shape`."""
-        dims = tuple(int(n) for n in shape)
-        if dims == x.shape:
+        dims = tuple(map(canonical, shape))
+        if dims == x.extents:
             return x
         if x.constant is not None:
-            return self.constant(name or f"{x.name}.r", x.constant.reshape(dims))
+            return self.constant(name or f"{x.name}.r", x.constant.reshape(numbers(dims, x.name)))
         return self.emit("reshape", x, name=name or f"{x.name}.r", shape=dims)
 
-    def cut(self, x: Value, axis: int, low: int, high: int, name: str | None = None) -> Value:
+    def cut(self, x: Value, axis: int, low: Extent, high: Extent, name: str | None = None) -> Value:
         """`x[low:high]` along `axis`."""
-        if (low, high) == (0, x.shape[axis]):
+        if (low, high) == (0, x.extents[axis]):
             return x
-        if x.constant is not None:
+        if x.constant is not None and isinstance(low, int) and isinstance(high, int):
             part = x.constant[(slice(None),) * axis + (slice(low, high),)]
             return self.constant(f"{name or x.name}.c", part)
-        ends = {"starts": (low,), "stops": (high,), "steps": (1,), "axes": (axis,)}
-        return self.emit("strided_slice", x, name=name or f"{x.name}.at", **ends)
+        return self.sliced(x, (low,), (high,), (1,), (axis,), name or f"{x.name}.at")
+
+    def sliced(
+        self,
+        x: Value,
+        starts: Sequence[Extent],
+        stops: Sequence[Extent],
+        steps: Sequence[int],
+        axes: Sequence[int],
+        name: str,
+    ) -> Value:
+        """`x[start:stop:step]` along `axes`, as NumPy slices. Raises ExprError for ends of which it
+        depends on sizes whether they count from the end.
+        """
+        ends: dict[str, Attribute] = {
+            "starts": tuple(starts), "stops": tuple(stops), "steps": tuple(steps),
+            "axes": tuple(axes),
+        }  # fmt: skip
+        if x.varies or not all(isinstance(e, int) for e in (*starts, *stops)):
+            rows = zip(axes, starts, stops, steps, strict=True)
+            taken = [self._taken(x.extents[a], low, high, step) for a, low, high, step in rows]
+            ends["starts"], ends["lengths"] = (tuple(t[i] for t in taken) for i in (0, 2))
+        return self.emit("strided_slice", x, name=name, **ends)
+
+    def _taken(self, extent: Extent, low: Extent, high: Extent, step: int) -> Sequence[Extent]:
+        for end in (low, high):
+            if least(end, self.sizes) < 0 and not isinstance(end, int):
+                raise ExprError(f"the end {extent_text(end)} of a slice may be negative or not")
+        found = taken_of(extent, low, high, step, "slice")
+        return [simplified(e, self.sizes) for e in found]
 
     def take(self, x: Value, at: int, axis: int = 0, name: str | None = None) -> Value:
         """`x[.., at, ..]` without dimension `axis`."""
         part = self.cut(x, axis, at, at + 1, name)
-        return self.reshape(part, (*x.shape[:axis], *x.shape[axis + 1 :]))
+        return self.reshape(part, (*x.extents[:axis], *x.extents[axis + 1 :]))
 
     def joined(self, parts: Sequence[Value], axis: int, name: str | None = None) -> Value:
         """`parts` one after the other along `axis`."""
@@ -153,7 +222,7 @@ class GraphBuilder:
 
     def stacked(self, parts: Sequence[Value], axis: int, name: str | None = None) -> Value:
         """Equal shapes joined along a new dimension `axis`."""
-        wide = [self.reshape(p, (*p.shape[:axis], 1, *p.shape[axis:])) for p in parts]
+        wide = [self.reshape(p, (*p.extents[:axis], 1, *p.extents[axis:])) for p in parts]
         return self.joined(wide, axis, name)
 
     def maker(self, value: Value) -> Node | None:
@@ -162,12 +231,14 @@ class GraphBuilder:
 
     def build(self, outputs: Sequence[Value], output_names: Sequence[str]) -> Graph:
         """The verified graph of the nodes that `outputs` depend on."""
+        outputs = [self.tensor(v) for v in outputs]
         graph = Graph(
             self.name,
             tuple(self.inputs),
             tuple(outputs),
             tuple(output_names),
             live_nodes(self.nodes, outputs),
+            self.sizes,
         )
         verify(graph)
         return graph
@@ -184,8 +255,8 @@ class BodyBuilder(GraphBuilder):
     outer.control(loop, [h0, x, *body.captured])
     """
 
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
+    def __init__(self, name: str, sizes: Sizes = ()) -> None:
+        super().__init__(name, sizes)
         self._inner: dict[Value, Value] = {}
 
     @property
@@ -195,18 +266,18 @@ class BodyBuilder(GraphBuilder):
 
     def carry(self, start: Value) -> Value:
         """What a loop carries, `start` at first."""
-        return self.input(start.name, start.shape, start.dtype)
+        return self.input(start.name, start.extents, start.dtype)
 
     def row(self, array: Value) -> Value:
         """The row of `array` that belongs to a step."""
-        return self.input(f"{array.name}.row", array.shape[1:], array.dtype)
+        return self.input(f"{array.name}.row", array.extents[1:], array.dtype)
 
     def capture(self, value: Value) -> Value:
         """What `value` of the graph around is in this one; constants are themselves."""
         if value.is_constant:
             return value
         if value not in self._inner:
-            self._inner[value] = self.input(value.name, value.shape, value.dtype)
+            self._inner[value] = self.input(value.name, value.extents, value.dtype)
         return self._inner[value]
 
     def share(self, others: Sequence[Value]) -> None:
@@ -230,9 +301,9 @@ class Rewriter:
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self.builder = GraphBuilder(graph.name)
+        self.builder = GraphBuilder(graph.name, graph.sizes)
         self.values: dict[Value, Value] = {
-            v: self.builder.input(v.name, v.shape, v.dtype) for v in graph.inputs
+            v: self.builder.input(v.name, v.extents, v.dtype) for v in graph.inputs
         }
 
     def value(self, old: Value) -> Value:

@@ -98,8 +98,26 @@ class Fusion:
 def fuse(graph: Graph, target: Target | None = None, chains: bool = True) -> Fusion:
     """Cut `graph` into groups (see the module), as `target` runs them; with `chains`, contractions
     share one where it gains by that.
+
+    A graph with sizes is cut as it is where each of them is at its most, where rows and what is
+    between contractions are longest; but for views, which are views of memory for the most (the
+    beginning of a constant is read by who needs it).
     """
-    return _Fuser(graph, target).run(chains)
+    if not graph.sizes:
+        return _Fuser(graph, target).run(chains)
+    heaviest = graph.at({s.name: s.most for s in graph.sizes})
+    nodes = dict(zip(heaviest.nodes, graph.nodes, strict=True))
+    fuser = _Fuser(heaviest, target)
+    fuser.views = {
+        n
+        for n in fuser.views
+        if NodeMath.of(nodes[n]).is_view(graph.sizes) and not n.inputs[0].is_constant
+    }
+    fusion = fuser.run(chains)
+    for group in fusion.groups:
+        group.nodes = [nodes[n] for n in group.nodes]
+    views = {n.output: n.inputs[0] for n in (nodes[n] for n in heaviest.nodes if n in fuser.views)}
+    return replace(fusion, views=views)
 
 
 class _Fuser:
@@ -110,7 +128,7 @@ class _Fuser:
         self.math = {node: NodeMath.of(node) for node in self.plain}
         self.readers = graph.consumers()
         self.returned = set(graph.outputs)
-        self.views = {n for n in self.plain if self.math[n].is_view}
+        self.views = {n for n in self.plain if self.math[n].is_view()}
         self.owner: dict[Node, FusionGroup] = {}
         self.made: dict[Value, Node] = graph.producers()
 

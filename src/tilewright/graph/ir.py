@@ -12,6 +12,10 @@ have an output for each result (`Loop`, `Branches`); `refuse` ends the run (`Ref
 
 Values and nodes compare by identity; a graph is never changed: a pass returns a new one. `verify`
 checks the invariants, `str(graph)` prints it.
+
+A graph may have *sizes*: then extents of values are numbers or expressions over these.
+`graph.at({"S": 128})` is the same graph, node for node, with numbers: what depends on numbers (what
+is fused, which contractions share a kernel) is decided there.
 """
 
 from __future__ import annotations
@@ -23,11 +27,19 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from tilewright.contract.sizes import Sizes, checked_sizes
 from tilewright.expr.dtypes import dtype as as_dtype
+from tilewright.expr.nodes import Expr, Extent, Shape, as_expr
+from tilewright.expr.operators.shapes import numbers
+from tilewright.expr.sizes import extent_at
+from tilewright.expr.text import extent_text
+from tilewright.expr.traversal import free_vars
 from tilewright.ground.errors import VerifyError
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
-Attribute: TypeAlias = int | float | str | bool | tuple[int, ...] | tuple[tuple[int, int], ...]
+Attribute: TypeAlias = (
+    Extent | float | str | bool | tuple[Extent, ...] | tuple[tuple[Extent, Extent], ...]
+)
 Attributes: TypeAlias = Mapping[str, Attribute]
 
 
@@ -36,13 +48,23 @@ class Value:
     """One array of the graph. `constant` holds its values when they are known."""
 
     name: str
-    shape: tuple[int, ...]
+    extents: Shape
     dtype: str
     constant: Array | None = field(default=None, repr=False)
 
     @property
+    def shape(self) -> tuple[int, ...]:
+        """The extents as numbers. Raises ExprError for one over sizes."""
+        return numbers(self.extents, self.name)
+
+    @property
     def rank(self) -> int:
-        return len(self.shape)
+        return len(self.extents)
+
+    @property
+    def varies(self) -> bool:
+        """Whether an extent is over sizes."""
+        return not all(isinstance(e, int) for e in self.extents)
 
     @property
     def elements(self) -> int:
@@ -57,7 +79,7 @@ class Value:
         return self.constant is not None
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.dtype}[{', '.join(map(str, self.shape))}]"
+        return f"{self.name}: {self.dtype}[{', '.join(map(extent_text, self.extents))}]"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -180,7 +202,8 @@ class Node:
 class Graph:
     """Nodes in topological order between `inputs` and `outputs`.
 
-    `output_names` are what a caller knows the outputs by (a value may be returned twice).
+    `output_names` are what a caller knows the outputs by (a value may be returned twice). Graphs
+    within it have its `sizes`.
     """
 
     name: str
@@ -188,6 +211,11 @@ class Graph:
     outputs: tuple[Value, ...]
     output_names: tuple[str, ...]
     nodes: tuple[Node, ...]
+    sizes: Sizes = ()
+
+    def at(self, values: Mapping[str, int]) -> Graph:
+        """The graph of these values of the sizes. Raises InputError for wrong ones."""
+        return _AtValues(checked_sizes(self.sizes, values)).graph(self)
 
     @property
     def is_narrow(self) -> bool:
@@ -216,11 +244,54 @@ class Graph:
         return "\n".join([f"{head} -> ({returned})", *(f"  {node}" for node in self.nodes)])
 
 
+class _AtValues:
+    """Writes graphs again with numbers for sizes; values that have none of these stay."""
+
+    def __init__(self, values: Mapping[str, int]) -> None:
+        self.sizes = values
+        self.values: dict[Value, Value] = {}
+
+    def graph(self, graph: Graph) -> Graph:
+        inputs = tuple(map(self.value, graph.inputs))
+        nodes = tuple(map(self.node, graph.nodes))
+        outputs = tuple(map(self.value, graph.outputs))
+        return replace(graph, inputs=inputs, nodes=nodes, outputs=outputs, sizes=())
+
+    def node(self, node: Node) -> Node:
+        control = node.control
+        if isinstance(control, Refusal):
+            control = replace(control, results=tuple(map(self.value, control.results)))
+        elif control is not None:
+            control = control.with_bodies([self.graph(g) for g in control.bodies])
+        return Node(
+            node.op,
+            tuple(map(self.value, node.inputs)),
+            {k: self.attribute(a) for k, a in node.attributes.items()},
+            self.value(node.output),
+            control,
+            tuple(map(self.value, node.more)),
+        )
+
+    def value(self, value: Value) -> Value:
+        if not value.varies:
+            return value
+        if value not in self.values:
+            self.values[value] = replace(value, extents=self.attribute(value.extents))
+        return self.values[value]
+
+    def attribute(self, a: Any) -> Any:
+        if isinstance(a, tuple):
+            return tuple(map(self.attribute, a))
+        return extent_at(a, self.sizes) if isinstance(a, Expr) else a
+
+
 def verify(graph: Graph) -> None:
-    """Check topological order, unique names and constants that match their types.
+    """Check topological order, unique names, constants that match their types, and that extents are
+    over the graph's sizes.
 
     Raises VerifyError naming the node or value that breaks the rule.
     """
+    _check_sizes(graph)
     known: set[Value] = set()
     names: dict[str, Value] = {}
     for value in graph.inputs:
@@ -242,6 +313,14 @@ def verify(graph: Graph) -> None:
     for value in graph.outputs:
         if value not in known and not value.is_constant:
             raise VerifyError(f"{graph.name}: output {value} is never computed")
+
+
+def _check_sizes(graph: Graph) -> None:
+    names = {s.name for s in graph.sizes}
+    for value in (*graph.inputs, *(v for node in graph.nodes for v in node.outputs)):
+        unknown = {n for e in value.extents for n in free_vars(as_expr(e))} - names
+        if unknown:
+            raise VerifyError(f"{graph.name}: {value} has extents over {sorted(unknown)}")
 
 
 def _define(value: Value, known: set[Value], names: dict[str, Value]) -> None:
@@ -274,14 +353,14 @@ def _check_control(node: Node) -> None:
             raise VerifyError(f"{node}: its graph has {found} where {[inputs, outputs]} is meant")
 
 
-def _type(value: Value) -> tuple[tuple[int, ...], str]:
-    return value.shape, value.dtype
+def _type(value: Value) -> tuple[Shape, str]:
+    return value.extents, value.dtype
 
 
 def _check_constant(value: Value) -> None:
     array = value.constant
     if array is not None and (array.shape, as_dtype(array.dtype).name) != (
-        value.shape,
+        value.extents,
         value.dtype,
     ):
         raise VerifyError(f"constant {value} holds {array.dtype}{list(array.shape)}")

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tilewright.expr import operators as library
 from tilewright.expr.dtypes import DTYPES
-from tilewright.expr.nodes import Tensor
+from tilewright.expr.nodes import Shape, Tensor
 from tilewright.expr.operators.elementwise import Value as Operand
-from tilewright.expr.operators.shapes import broadcast_shapes, extents
+from tilewright.expr.operators.shapes import broadcast_shapes
 from tilewright.expr.tensors import placeholder
 from tilewright.ground.errors import ExprError
 
@@ -117,22 +117,22 @@ def _numbers(op: str, inputs: Sequence[Value]) -> dict[int, float | int | bool]:
     if op == "where" and len(rest) == 1:
         found.pop(1, None)
         rest = [v for i, v in enumerate(inputs) if i not in found]
-    whole = broadcast_shapes(*(v.shape for v in inputs))
-    if not rest or broadcast_shapes(*(v.shape for v in rest)) != whole:
+    whole = broadcast_shapes(*(v.extents for v in inputs))
+    if not rest or broadcast_shapes(*(v.extents for v in rest)) != whole:
         return {}
     return found
 
 
 def infer(
     op: str, inputs: Sequence[Value], attributes: Mapping[str, Attribute]
-) -> tuple[tuple[int, ...], str]:
+) -> tuple[Shape, str]:
     """Shape and dtype of the output of `op`, read off its math.
 
     Raises ExprError for an unknown operator or operands that do not fit it.
     """
     numbers = _numbers(op, inputs)
     given = tuple(
-        (numbers[i], "") if i in numbers else (v.shape, v.dtype) for i, v in enumerate(inputs)
+        (numbers[i], "") if i in numbers else (v.extents, v.dtype) for i, v in enumerate(inputs)
     )
     types = tuple(map(type, numbers.values()))  # 1, 1.0 and True are equal
     return _inferred(op, given, types, tuple(attributes.items()))
@@ -144,11 +144,11 @@ def _inferred(
     given: Sequence[tuple[Any, str]],
     _types: Sequence[type],
     attributes: Sequence[tuple[str, Attribute]],
-) -> tuple[tuple[int, ...], str]:
+) -> tuple[Shape, str]:
     """The same for numbers, and tensors of a shape and dtype: every pass asks again."""
     known = [
         placeholder(what, DTYPES[dtype], name=f"x{i}") if dtype else what
         for i, (what, dtype) in enumerate(given)
     ]
     result = lower(op, known, dict(attributes), "y")
-    return extents(result), result.dtype.name
+    return result.shape, result.dtype.name

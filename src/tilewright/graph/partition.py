@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from tilewright.contract.sizes import Sizes
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.serialize import workload_hash
 from tilewright.graph.chaining import Link
@@ -38,18 +39,21 @@ class KernelTask:
     weight: int
 
     def __str__(self) -> str:
-        return f"{self.name} x{self.weight} ({self.dag.useful_flops / 1e6:.1f} MFLOP)"
+        return f"{self.name} x{self.weight} ({self.dag.heaviest.useful_flops / 1e6:.1f} MFLOP)"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Subgraph:
-    """One kernel call: `inputs` and `constants` in the order of the task's DAG."""
+    """One kernel call: `inputs`, `constants` and `sizes` in the order of the task's DAG, which may
+    call them otherwise.
+    """
 
     name: str
     key: str
     inputs: tuple[Value, ...]
     constants: tuple[Value, ...]
     output: Value
+    sizes: Sizes = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -203,22 +207,22 @@ class _Cutter:
         self.views.update(fusion.views)
         order = {v: i for i, node in enumerate(graph.nodes) for v in node.outputs}
         found: list[tuple[int, Call]] = [
-            (order[g.exit], self.subgraph(g, times)) for g in fusion.groups
+            (order[g.exit], self.subgraph(g, times, graph.sizes)) for g in fusion.groups
         ]
         for node in graph.nodes:
             if node.control is not None:
                 found.append((order[node.output], self.control(node, node.control, times)))
         return tuple(call for _, call in sorted(found, key=lambda f: f[0]))
 
-    def subgraph(self, group: FusionGroup, times: int) -> Subgraph:
-        dag, values = dag_of(group.nodes, group.turned)
+    def subgraph(self, group: FusionGroup, times: int, sizes: Sizes) -> Subgraph:
+        dag, values = dag_of(group.nodes, group.turned, sizes)
         key = workload_hash(dag)
         if key not in self.dags:
             self.dags[key] = (_task_name(group, len(self.dags)), dag)
         self.weights[key] += times
         inputs = tuple(values[t.name] for t in dag.inputs)
         constants = tuple(values[t.name] for t in dag.constants)
-        return Subgraph(group.exit.name, key, inputs, constants, group.exit)
+        return Subgraph(group.exit.name, key, inputs, constants, group.exit, dag.sizes)
 
     def control(self, node: Node, what: Control, times: int) -> LoopCall | ChoiceCall | RefusalCall:
         match what:
@@ -248,13 +252,14 @@ class _Cutter:
             while root in self.views and root not in carried:
                 root = self.views[root]
             if root in carried and root is not carried[i]:
-                found[i] = Value(f"{node.output.name}.spare{i}", value.shape, value.dtype)
+                found[i] = Value(f"{node.output.name}.spare{i}", value.extents, value.dtype)
         return found
 
 
 def _task_name(group: FusionGroup, number: int) -> str:
-    """Operators and output shape: `t3_conv_add_relu_1x56x56x64`."""
+    """Operators and output shape: `t3_conv_add_relu_1x56x56x64`, with `s` for what varies."""
     ops: Sequence[str] = [short_name(n.op) for n in group.nodes]
     shown = "_".join(ops if len(ops) <= 5 else (*ops[:3], f"{len(ops) - 4}more", ops[-1]))
-    shape = "x".join(map(str, group.exit.shape)) or "scalar"
+    extents = (str(e) if isinstance(e, int) else "s" for e in group.exit.extents)
+    shape = "x".join(extents) or "scalar"
     return f"t{number}_{shown}_{shape}"

@@ -21,12 +21,13 @@ from tilewright.expr.index.intervals import Interval, intersection
 from tilewright.expr.nodes import Binary, Call, Expr, Read, Reduce, Select, Tensor, Var
 from tilewright.expr.reference import compute_of
 from tilewright.expr.sizes import ranges_of
+from tilewright.expr.text import expr_text
 from tilewright.expr.traversal import children, reads
 from tilewright.ground.errors import ExprError, VerifyError
 from tilewright.nest.nodes import (
     Scope,
 )
-from tilewright.nest.print import declaration, expr_text
+from tilewright.nest.print import declaration
 
 Head: TypeAlias = str | Callable[[], str]
 

@@ -23,6 +23,7 @@ from tilewright.expr.index.facts import Facts
 from tilewright.expr.nodes import REDUCTIONS, Extent
 from tilewright.expr.sizes import ranges_of
 from tilewright.expr.tensors import Table
+from tilewright.expr.text import expr_text, extent_text
 from tilewright.expr.traversal import free_vars, reads
 from tilewright.nest.gpu.barriers import first_race, with_phases
 from tilewright.nest.gpu.lifetimes import first_overlap
@@ -48,7 +49,7 @@ from tilewright.nest.nodes import (
     touched,
     walk,
 )
-from tilewright.nest.print import declaration, expr_text, extent_text, nest_text
+from tilewright.nest.print import declaration, nest_text
 from tilewright.nest.verified import (
     Head,
     Storage,

@@ -10,6 +10,7 @@ from tilewright.expr.dtypes import INT64
 from tilewright.expr.nodes import Const, Expr, Read, Select, Tensor, as_expr
 from tilewright.expr.reference import static_shape
 from tilewright.expr.tensors import View, memory_of
+from tilewright.expr.text import expr_text
 from tilewright.expr.traversal import reads
 from tilewright.nest.gpu.swizzle import PIECE_BYTES
 from tilewright.nest.instructions import (
@@ -28,7 +29,7 @@ from tilewright.nest.nodes import (
     Instruction,
     accessed,
 )
-from tilewright.nest.print import expr_text, nest_text
+from tilewright.nest.print import nest_text
 from tilewright.nest.verified import (
     Head,
     VerifiedScope,

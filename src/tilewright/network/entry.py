@@ -9,7 +9,8 @@
 A loop is a loop there, too, and a choice a branch: their counts and conditions are read from
 memory. Rows of arrays are reached by the number of the step, without copies.
 
-Intermediate values are at fixed offsets in `scratch`; the kernels' own scratch follows the arena.
+Scratch begins with the int64 values of a call with sizes, `head` bytes; kernels get those they want
+as their `params`. Then come intermediate values at fixed offsets, and the kernels' own scratch.
 Nothing of Python runs between two kernels. A network that may refuse to go on has an int64 behind
 them: 0, or the number of the refusal that ended the run.
 
@@ -42,24 +43,34 @@ class Slot:
 
 
 @dataclass(frozen=True, slots=True)
+class CallValue:
+    """Value number `index` of the call, an int64."""
+
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
     """The bytes at `offset + stride * t` of `base`, where t counts the steps of loop `loop`."""
 
     base: Place
-    offset: int
-    stride: int
+    offset: int | CallValue
+    stride: int | CallValue
     loop: int
 
 
-Place: TypeAlias = InterfaceBuffer | Slot | Row
+Place: TypeAlias = InterfaceBuffer | Slot | CallValue | Row
 
 
 @dataclass(frozen=True, slots=True)
 class KernelCall:
-    """A call of the kernel `entry` with its buffers in their order."""
+    """A call of the kernel `entry` with its buffers in their order, and its sizes from `params`
+    on.
+    """
 
     entry: str
     places: tuple[Place, ...]
+    params: CallValue | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,20 +79,20 @@ class Copy:
 
     source: Place
     destination: Place
-    size: int
+    size: int | CallValue
 
 
 @dataclass(frozen=True, slots=True)
 class RepeatedCalls:
     """`actions` for t = 0, 1, … of loop number `loop`: `trips` times (an int64 in memory, a number,
     or None: without end), and while the bool at `condition` is true. Before each step t is stored
-    at `counter`, whoever reads it there.
+    at `counter`, if anybody reads it there.
     """
 
     loop: int
     trips: Place | int | None
     condition: Place | None
-    counter: Place
+    counter: Place | None
     actions: tuple[Action, ...]
 
 
@@ -109,16 +120,21 @@ STAMP_BYTES = 16
 
 
 def entry_ir(
-    name: str, buffers: int, actions: Sequence[Action], workspace: int, status: int | None = None
+    name: str,
+    buffers: int,
+    actions: Sequence[Action],
+    workspace: int,
+    status: int | None = None,
+    head: int = 0,
 ) -> str:
     """The IR of the entry points of a network with `buffers` buffers.
 
     `workspace` is the offset in scratch where the kernels' own scratch begins, `status` that of the
-    number of a refusal, if there may be one.
+    number of a refusal, if there may be one; slots begin at `head`.
     """
     lines = []
     for entry, timed in ((timed_entry(name), True), (name, False)):
-        body = _Body(status)
+        body = _Body(status, head)
         if status is not None:
             body.store(0)
         if timed:
@@ -145,8 +161,9 @@ class _Body:
     the kernels' `entries`, `loops` that count, `slots` of the arena, the `widest` call's buffers.
     """
 
-    def __init__(self, status: int | None) -> None:
+    def __init__(self, status: int | None, first: int) -> None:
         self.status = status
+        self.first = first
         self.lines: list[str] = []
         self.names = 0
         self.entries: dict[str, None] = {}
@@ -165,8 +182,8 @@ class _Body:
             lines.append(f"  %a{i} = getelementptr ptr, ptr %buffers, i64 {i}")
             lines.append(f"  %b{i} = load ptr, ptr %a{i}")
         lines += [f"  %s{i} = getelementptr ptr, ptr %args, i64 {i}" for i in range(self.widest)]
-        slots = sorted(self.slots)
-        return lines + [f"  %m{o} = getelementptr i8, ptr %scratch, i64 {o}" for o in slots]
+        slots = [(o, o + self.first) for o in sorted(self.slots)]
+        return lines + [f"  %m{o} = getelementptr i8, ptr %scratch, i64 {at}" for o, at in slots]
 
     def new(self, instruction: str) -> str:
         """The name of a new value."""
@@ -188,24 +205,27 @@ class _Body:
             case Slot(offset):
                 self.slots.add(offset)
                 return f"%m{offset}"
+            case CallValue(index):
+                return self.new(f"getelementptr i64, ptr %scratch, i64 {index}")
             case Row(base, offset, stride, loop):
                 step = self.new(f"load i64, ptr %t{loop}")
-                moved = self.new(f"mul i64 {step}, {stride}")
-                start = self.new(f"add i64 {moved}, {offset}")
+                moved = self.new(f"mul i64 {step}, {self.number(stride)}")
+                start = self.new(f"add i64 {moved}, {self.number(offset)}")
                 return self.new(f"getelementptr i8, ptr {self.pointer(base)}, i64 {start}")
 
     def action(self, action: Action) -> None:
         match action:
-            case KernelCall(entry, places):
+            case KernelCall(entry, places, params):
                 self.entries[entry] = None
                 self.widest = max(self.widest, len(places))
                 stores = [f"  store ptr {self.pointer(p)}, ptr %s{i}" for i, p in enumerate(places)]
-                call = f"  call void @{entry}(ptr %args, ptr null, ptr %workspace)"
+                sizes = "null" if params is None else self.pointer(params)
+                call = f"  call void @{entry}(ptr %args, ptr {sizes}, ptr %workspace)"
                 self.lines += [*stores, call]
             case Copy(source, destination, size):
                 ends = f"ptr {self.pointer(destination)}, ptr {self.pointer(source)}"
                 self.lines.append(
-                    f"  call void @llvm.memcpy.p0.p0.i64({ends}, i64 {size}, i1 false)"
+                    f"  call void @llvm.memcpy.p0.p0.i64({ends}, i64 {self.number(size)}, i1 false)"
                 )
             case RepeatedCalls():
                 self.repeat(action)
@@ -226,14 +246,15 @@ class _Body:
         """A loop that tests before each step."""
         at, counter, trips = action.loop, f"%t{action.loop}", action.trips
         self.loops.append(at)
-        last = trips if trips is None or isinstance(trips, int) else self.loaded("i64", trips)
+        last = None if trips is None else self.number(trips)
         self.lines += [f"  store i64 0, ptr {counter}", f"  br label %test{at}", f"test{at}:"]
         step = self.new(f"load i64, ptr {counter}")
         going = "true" if last is None else self.new(f"icmp slt i64 {step}, {last}")
         if action.condition is not None:
             going = self.new(f"and i1 {going}, {self.truth(action.condition)}")
         self.lines += [f"  br i1 {going}, label %step{at}, label %done{at}", f"step{at}:"]
-        self.lines.append(f"  store i64 {step}, ptr {self.pointer(action.counter)}")
+        if action.counter is not None:
+            self.lines.append(f"  store i64 {step}, ptr {self.pointer(action.counter)}")
         for each in action.actions:
             self.action(each)
         following = self.new(f"add i64 {step}, 1")
@@ -250,6 +271,10 @@ class _Body:
         for each in action.otherwise:
             self.action(each)
         self.lines += [f"  br label %end{at}", f"end{at}:"]
+
+    def number(self, value: int | Place) -> str:
+        """A number, or the int64 in memory."""
+        return str(value) if isinstance(value, int) else self.loaded("i64", value)
 
     def loaded(self, kind: str, place: Place) -> str:
         return self.new(f"load {kind}, ptr {self.pointer(place)}, align 1")

@@ -18,7 +18,7 @@ from tilewright.build import build
 from tilewright.contract.artifact import Artifact, Launch, NetworkStep
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.tensors import compute, placeholder
-from tilewright.network.entry import Action, Copy, InterfaceBuffer, KernelCall, Place, Row
+from tilewright.network.entry import Action, Copy, InterfaceBuffer, KernelCall, Place, Slot
 from tilewright.schedule.steps import Annotate, Split
 from tilewright.target import Target
 
@@ -29,7 +29,7 @@ WORD_BYTES = 4
 def copy_kernels(actions: Sequence[Action], target: Target) -> tuple[Artifact, ...]:
     """A kernel for every size that is copied."""
     sizes = dict.fromkeys(a.size for a in actions if isinstance(a, Copy))
-    return tuple(_copy_kernel(size, target) for size in sizes)
+    return tuple(_copy_kernel(size, target) for size in sizes if isinstance(size, int))
 
 
 def _copy_kernel(size: int, target: Target) -> Artifact:
@@ -66,6 +66,7 @@ def launches_of(
     for action, step in zip(actions, steps, strict=True):
         assert isinstance(action, (Copy, KernelCall)), "the linker refuses control flow"
         if isinstance(action, Copy):
+            assert isinstance(action.size, int), "a GPU's networks have no sizes"
             name = _copy_name(action.size)
             places: tuple[Place, ...] = (action.source, action.destination)
         else:
@@ -80,5 +81,5 @@ def launches_of(
 
 
 def _position(place: Place) -> int:
-    assert not isinstance(place, Row), "only loops have rows"
+    assert isinstance(place, (InterfaceBuffer, Slot)), "neither loops nor sizes"
     return place.index if isinstance(place, InterfaceBuffer) else -1 - place.offset

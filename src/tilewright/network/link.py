@@ -9,12 +9,21 @@ import re
 from collections.abc import Mapping
 
 from tilewright.build import compile_ir
-from tilewright.contract.artifact import ALIGNMENT, Array, Artifact, BufferSpec, Launch, aligned
+from tilewright.codegen.llvm.extents import derive_ir
+from tilewright.contract.artifact import (
+    ALIGNMENT,
+    Array,
+    Artifact,
+    Launch,
+    aligned,
+    derive_entry,
+)
 from tilewright.graph.partition import Partition
 from tilewright.network.entry import entry_ir
 from tilewright.network.executor import Network
 from tilewright.network.launches import launches_of
 from tilewright.network.linker import Linker
+from tilewright.network.values import spec_of_value
 from tilewright.runtime.buffers import return_freed
 from tilewright.runtime.constants import ConstantPool, Constants, pack
 from tilewright.target import CpuTarget, Target
@@ -55,13 +64,17 @@ def link(linker: Linker) -> Artifact:
     """The artifact whose object code, or whose launches, call the kernels."""
     graph = linker.partition.graph
     name = "net_" + re.sub(r"\W", "_", graph.name)
-    workspace = linker.plan.arena_bytes
+    values = linker.values
+    head = values.bytes
+    workspace = head + linker.plan.arena_bytes
     steps, code = linker.steps(), b""
     own = max((k.scratch_bytes for k in linker.parts), default=0)
     status = aligned(workspace + own, ALIGNMENT) if linker.refusals else None
     launches: tuple[Launch, ...] = ()
     if isinstance(linker.target, CpuTarget):
-        ir = entry_ir(name, linker.buffer_count, linker.actions, workspace, status)
+        ir = entry_ir(name, linker.buffer_count, linker.actions, workspace, status, head)
+        if values.sizes:
+            ir += derive_ir(derive_entry(name), values.sizes, values.derived, linker.target)
         code = compile_ir(ir, linker.target)
     else:
         launches, steps = launches_of(linker.actions, steps, linker.parts, workspace)
@@ -70,12 +83,14 @@ def link(linker: Linker) -> Artifact:
         entry=name,
         target=str(linker.target),
         object_code=code,
-        inputs=tuple(BufferSpec(v.name, v.shape, v.dtype) for v in graph.inputs),
+        inputs=tuple(spec_of_value(v.name, v, graph.sizes) for v in graph.inputs),
         constants=tuple(c.spec for c in linker.constants),
-        outputs=tuple(BufferSpec(n, v.shape, v.dtype) for n, v in outputs),
+        outputs=tuple(spec_of_value(n, v, graph.sizes) for n, v in outputs),
         packings=tuple(c.packing for c in linker.constants),
         scratch_bytes=workspace + own if status is None else status + ALIGNMENT,
         steps=steps,
         launches=launches,
         refusals=tuple(linker.refusals),
+        sizes=values.sizes,
+        derived=values.ranges,
     )

@@ -24,6 +24,11 @@ from tilewright.contract.artifact import (
     NetworkStep,
     Packing,
 )
+from tilewright.expr.dtypes import DTYPES
+from tilewright.expr.index.extents import mul, product, sub
+from tilewright.expr.nodes import Extent
+from tilewright.expr.sizes import is_contiguous, most
+from tilewright.expr.tensors import canonical
 from tilewright.graph.ir import Value
 from tilewright.graph.partition import (
     Call,
@@ -49,7 +54,13 @@ from tilewright.network.entry import (
     Slot,
 )
 from tilewright.network.launches import copy_kernels
-from tilewright.network.memory import direct_results, plan_memory
+from tilewright.network.memory import (
+    direct_results,
+    plan_memory,
+    stored_bytes,
+    stored_shape_of,
+)
+from tilewright.network.values import CallValues
 from tilewright.target import Target
 
 
@@ -78,6 +89,7 @@ class Linker:
         if on_device:
             _refuse_control(partition, target)
         self.plan = plan_memory(partition, DEVICE_ALIGNMENT if on_device else ALIGNMENT)
+        self.values = CallValues(partition.graph)
         self.constants: list[PackedConstant] = []
         self._packed: dict[tuple[Any, ...], int] = {}
         self.refusals: list[str] = []
@@ -130,7 +142,9 @@ class Linker:
         """Where inputs, outputs and constants that are read as they are lie."""
         first = len(self.inputs)
         found: dict[Value, Place] = {v: InterfaceBuffer(first + n) for v, n in self._plain.items()}
-        found |= {v: InterfaceBuffer(i) for i, v in enumerate(self.inputs)}
+        found |= {
+            v: InterfaceBuffer(i) for i, v in enumerate(self.inputs) if is_contiguous(v.extents)
+        }
         direct = direct_results(self.partition, self.partition.whole)
         return found | {v: self._output(i) for v, i in direct.items()}
 
@@ -146,8 +160,18 @@ class Linker:
 
     def _network(self) -> tuple[Action, ...]:
         outputs = self.partition.graph.outputs
+        given = (
+            self._copied(v, InterfaceBuffer(i), self.place(v), taken=True)
+            for i, v in enumerate(self.inputs)
+            if not is_contiguous(v.extents)
+        )
         calls = self._calls(self.partition.whole)
-        return calls + self._results(outputs, [self._output(i) for i in range(len(outputs))])
+        results = (
+            self._copied(v, self.place(v), self._output(i), given=True)
+            for i, v in enumerate(outputs)
+            if self.place(v) != self._output(i)
+        )
+        return (*given, *calls, *results)
 
     def _calls(self, region: Region) -> tuple[Action, ...]:
         """What `region` does, besides handing on its results."""
@@ -161,7 +185,8 @@ class Linker:
                     *(InterfaceBuffer(len(self.inputs) + c) for c in self._operands[call]),
                     self.place(call.output),
                 ]
-                return (KernelCall(self.kernels[call.key].entry, tuple(places)),)
+                entry, params = self.kernels[call.key].entry, self.values.params(call.sizes)
+                return (KernelCall(entry, tuple(places), params),)
             case ChoiceCall():
                 results = [self.place(v) for v in call.node.outputs]
                 then, otherwise = (self._branch(call, r, results) for r in call.regions)
@@ -200,9 +225,10 @@ class Linker:
             *self._results(body.outputs[loop.carried :], stacked),
             *self._hand_on(call, carried),
         )
+        trips = None if loop.trips is None else self.values.number(loop.trips)
         repeat = RepeatedCalls(
             number,
-            self.place(call.node.inputs[0]) if loop.counted else loop.trips,
+            self.place(call.node.inputs[0]) if loop.counted else trips,
             carried[0] if loop.conditional else None,
             self.place(body.inputs[0]),
             actions,
@@ -211,9 +237,11 @@ class Linker:
 
     def _row(self, array: Value, loop: int, backwards: bool) -> Row:
         """The row of `array` that a step reads or writes."""
-        stride = array.bytes // array.shape[0]
+        rows, sizes = array.extents[0], self.values.sizes
+        stride = stored_bytes(array, sizes) // most(rows, sizes)
         if backwards:
-            return Row(self.place(array), array.bytes - stride, -stride, loop)
+            last = self.values.number(mul(sub(rows, 1), stride))
+            return Row(self.place(array), last, -stride, loop)
         return Row(self.place(array), 0, stride, loop)
 
     def _hand_on(self, call: LoopCall, carried: Sequence[Place]) -> tuple[Action, ...]:
@@ -223,13 +251,43 @@ class Linker:
         first = self._results([results[i] for i in spares], list(spares.values()))
         rest = [i for i in range(len(carried)) if i not in spares]
         second = self._results([results[i] for i in rest], [carried[i] for i in rest])
-        last = (Copy(place, carried[i], results[i].bytes) for i, place in spares.items())
+        last = (self._copied(results[i], place, carried[i]) for i, place in spares.items())
         return (*first, *second, *last)
 
     def _results(self, values: Sequence[Value], wanted: Sequence[Place]) -> tuple[Action, ...]:
         """Copies of those of `values` that are not yet where they are wanted."""
-        pairs = [(self.place(v), w, v.bytes) for v, w in zip(values, wanted, strict=True)]
-        return tuple(Copy(p, w, size) for p, w, size in pairs if p != w)
+        pairs = [(v, self.place(v), w) for v, w in zip(values, wanted, strict=True)]
+        return tuple(self._copied(v, p, w) for v, p, w in pairs if p != w)
+
+    def _copied(
+        self,
+        value: Value,
+        source: Place,
+        destination: Place,
+        taken: bool = False,
+        given: bool = False,
+    ) -> Action:
+        """A copy of `value`: of one block, or of rows where these lie apart. It is `taken` from, or
+        `given` to, a caller's contiguous array.
+        """
+        item, number = DTYPES[value.dtype].bytes, self.values.number
+        stored = stored_shape_of(value, self.values.sizes)
+        apart = [canonical(product((item, *stored[d + 1 :]))) for d in range(value.rank)]
+        dense = [canonical(product((item, *value.extents[d + 1 :]))) for d in range(value.rank)]
+        sides = (dense if taken else apart, dense if given else apart)
+        block: Extent = item
+        left = value.rank
+        while left and (value.extents[left - 1] == 1 or all(s[left - 1] == block for s in sides)):
+            left -= 1
+            block = canonical(mul(block, value.extents[left]))
+        first, self._loops = self._loops, self._loops + left
+        for loop, *strides in zip(range(first, first + left), *sides, strict=False):
+            a, b = map(number, strides)
+            source, destination = Row(source, 0, a, loop), Row(destination, 0, b, loop)
+        action: Action = Copy(source, destination, number(block))
+        for d in reversed(range(left)):
+            action = RepeatedCalls(first + d, number(value.extents[d]), None, None, (action,))
+        return action
 
     # ---- profiles -----------------------------------------------------------------------------
 
@@ -240,8 +298,10 @@ class Linker:
         def step(action: Action) -> NetworkStep:
             match action:
                 case KernelCall(entry=entry):
-                    return NetworkStep(tasks[entry].name, tasks[entry].dag.useful_flops)
-                case Copy():
+                    task = tasks[entry]
+                    flops = 0 if task.dag.sizes else task.dag.useful_flops  # it varies
+                    return NetworkStep(task.name, flops)
+                case Copy() | RepeatedCalls(counter=None):
                     return NetworkStep("copy", 0)
                 case Refuse():
                     return NetworkStep("error", 0)
@@ -289,7 +349,8 @@ def _check(partition: Partition, call: Subgraph, kernels: Mapping[str, Artifact]
     if call.key not in kernels:
         raise BuildError(f"{partition.graph.name}: no kernel for task {call.key} ({call.name})")
     artifact = kernels[call.key]
-    wanted = [v.shape for v in (*call.inputs, call.output)]
+    values = (*call.inputs, call.output)
+    wanted = [stored_shape_of(v, partition.graph.sizes) for v in values]
     given = [s.shape for s in (*artifact.inputs, *artifact.outputs)]
     sources = [p.source.shape for p in artifact.packings]
     if wanted != given or sources != [v.shape for v in call.constants]:

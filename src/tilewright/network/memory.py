@@ -7,15 +7,21 @@ A value lives from the call that writes it to the last call that reads it or a v
 is one call to the values that it reads from outside. Values
 are placed largest first, each into the smallest gap that its lifetime leaves free (greedy best
 fit by size). Every offset is a multiple of 64 bytes, or of what a device asks for. Inputs,
-constants and outputs are the caller's; an output's kernel writes it directly.
+constants and outputs are the caller's; an output's kernel writes it directly. Values with sizes
+take what the most of these makes; a caller's array whose rows vary in length is copied.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tilewright.contract.artifact import ALIGNMENT, aligned
+from tilewright.contract.sizes import Sizes
+from tilewright.expr.dtypes import DTYPES
+from tilewright.expr.nodes import Tensor
+from tilewright.expr.sizes import is_contiguous, stored_shape
 from tilewright.graph.ir import Value
 from tilewright.graph.partition import (
     Call,
@@ -73,11 +79,14 @@ def plan_memory(partition: Partition, alignment: int = ALIGNMENT) -> MemoryPlan:
 
 def liveness(partition: Partition, alignment: int = ALIGNMENT) -> list[Lifetime]:
     """Lifetimes of the values that need memory of their own, in the order they are written."""
-    clock = _CallNumbers(partition)
+    clock, sizes = _CallNumbers(partition), partition.graph.sizes
+    for value in partition.graph.inputs:
+        if not is_contiguous(value.extents):
+            clock.made(value)
     clock.walk(partition.whole)
     outside = set(direct_results(partition, partition.whole))
     return [
-        Lifetime(value, aligned(value.bytes, alignment), first, clock.last[value])
+        Lifetime(value, aligned(stored_bytes(value, sizes), alignment), first, clock.last[value])
         for value, first in clock.first.items()
         if value not in outside and value not in clock.within
     ]
@@ -145,7 +154,8 @@ def direct_results(
     """Values that `region` computes where they are wanted: value → the first output it is.
 
     That is the caller's buffer, the result of the choice `call`, or a row of a stacked result of
-    the loop `call`. Values that the loop carries are needed while the next are computed.
+    the loop `call`. Values that the loop carries are needed while the next are computed; those
+    whose rows vary in length lie apart, and are no caller's array.
     """
     made: set[Value] = set()
     for each in region.calls:
@@ -154,9 +164,19 @@ def direct_results(
     found: dict[Value, int] = {}
     for i, value in enumerate(region.graph.outputs[start:], start):
         root = partition.root(value)
-        if root in made:
+        if root in made and (call is not None or is_contiguous(value.extents)):
             found.setdefault(root, i)
     return found
+
+
+def stored_shape_of(value: Value, sizes: Sizes) -> tuple[int, ...]:
+    """The shape of a value's memory in the arena."""
+    return stored_shape(Tensor(value.name, value.extents, DTYPES[value.dtype]), sizes)
+
+
+def stored_bytes(value: Value, sizes: Sizes) -> int:
+    """The bytes of it."""
+    return math.prod(stored_shape_of(value, sizes)) * DTYPES[value.dtype].bytes
 
 
 def _best_gap(rivals: list[tuple[int, int]], size: int) -> int:

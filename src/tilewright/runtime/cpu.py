@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.contract.artifact import Artifact, timed_entry
+from tilewright.contract.artifact import Artifact, derive_entry, timed_entry
 from tilewright.contract.sizes import checked_sizes
 from tilewright.ground.errors import RunError
 from tilewright.ground.lazy import llvm
@@ -35,15 +35,20 @@ NO_SIZES: Mapping[str, int] = {}
 
 class NativeCode:
     """An entry point in this process: what calls and times it. `timed` is the address of a second
-    entry point, of a network only (see `network.entry`); `invoke` is for `runtime.invoke.Call`.
+    entry point, of a network only (see `network.entry`), `derive` of what computes what follows
+    from its sizes; `invoke` is for `runtime.invoke.Call`.
     """
 
-    def __init__(self, artifact: Artifact, entry: int, timed: int | None = None) -> None:
+    def __init__(
+        self, artifact: Artifact, entry: int, timed: int | None = None, derive: int | None = None
+    ) -> None:
         self.artifact = artifact
         self._native = native(host_architecture())
         self.entry = entry
         self.invoke = self._native.invoke
+        self.find_sizes = self._native.find_sizes
         self._timed = timed
+        self.derive = derive
 
     @property
     def source(self) -> Callable[[], Any] | None:
@@ -66,8 +71,8 @@ class NativeCode:
 
     def _params(self, sizes: Mapping[str, int]) -> ctypes.Array[ctypes.c_int64] | None:
         """The argument `params` of the native interface."""
-        if not self.artifact.sizes and not sizes:
-            return None
+        if not sizes and (self._timed is not None or not self.artifact.sizes):
+            return None  # a network has its sizes in scratch
         values = checked_sizes(self.artifact.sizes, sizes).values()
         return (ctypes.c_int64 * len(values))(*values)
 
@@ -129,7 +134,10 @@ class LoadedKernel(NativeCode):
             wanted.update(undefined_symbols(part.object_code))
         for name in sorted(wanted - {part.entry for part in parts}):
             builder.import_symbol(name, parallel if name == PARALLEL else find_symbol(name))
-        entries = [artifact.entry, *([timed_entry(artifact.entry)] if artifact.steps else [])]
+        entries = [artifact.entry]
+        if artifact.steps:
+            entries.append(timed_entry(artifact.entry))
+            entries += [derive_entry(artifact.entry)] * bool(artifact.sizes)
         for name in entries:
             builder.export_symbol(name)
         try:

@@ -180,7 +180,7 @@ class DeviceFunction(ArrayFunction):
         if named:
             inputs = tuple(with_named(self._inputs, inputs, named))
         if out is not None:
-            self._check_outputs(out)
+            self._check_outputs(self._outputs, out)
         with self._busy:
             buffers = self._take(inputs)
             outputs = self._new(inputs) if out is None else list(out)

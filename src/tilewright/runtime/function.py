@@ -34,6 +34,7 @@ import numpy.typing as npt
 
 from tilewright.contract.artifact import ALIGNMENT, Array, Artifact, NetworkStep
 from tilewright.ground.errors import InputError, RunError
+from tilewright.ground.text import size
 from tilewright.runtime.buffers import BYTE, address, aligned_empty, is_aligned
 from tilewright.runtime.constants import ConstantPool, Constants, pack, pack_given
 from tilewright.runtime.cpu import LoadedKernel, NativeCode, pointer_array
@@ -47,24 +48,32 @@ from tilewright.runtime.parameters import (
 )
 from tilewright.runtime.profile import Profile, profile
 from tilewright.runtime.results import ResultMemory
+from tilewright.runtime.sizes import CallShapes, SizesTable
 from tilewright.runtime.tensors import alike
 from tilewright.target import Target
 
 
 class _CallFrame:
     """What one call in flight has to itself: the native pointer array, scratch memory, the native
-    call with its outputs, and copies of inputs that kernels cannot read where they are, by name. It
-    keeps the constants alive.
+    call with its outputs, `shapes` if it has sizes, and copies of inputs that kernels cannot read
+    where they are, by name. It keeps the constants alive.
     """
 
     __slots__ = (
         *("call", "constants", "pointers", "pointers_address"),
-        *("scratch", "scratch_address", "staged"),
+        *("scratch", "scratch_address", "shapes", "staged"),
     )
 
     call: NativeCall
 
-    def __init__(self, pointers: Sequence[int], scratch_bytes: int, constants: Constants) -> None:
+    def __init__(
+        self,
+        pointers: Sequence[int],
+        scratch_bytes: int,
+        constants: Constants,
+        shapes: CallShapes | None,
+    ) -> None:
+        self.shapes = shapes
         self.constants = constants
         self.pointers = pointer_array(pointers)
         self.pointers_address = ctypes.addressof(self.pointers)
@@ -85,7 +94,7 @@ class _CallFrame:
         if parameter.name not in self.staged:
             room = aligned_empty(parameter.shape, parameter.dtype, parameter.slot)
             self.staged[parameter.name] = room
-        staged = self.staged[parameter.name]
+        staged = np.ndarray(array.shape, parameter.dtype, self.staged[parameter.name])
         np.copyto(staged, array)
         return staged
 
@@ -109,7 +118,7 @@ class CompiledFunction(ArrayFunction):
         `arguments` are the names of the inputs in the order in which a caller gives them (None:
         the artifact's). Raises RunError when this machine cannot run it.
         """
-        if artifact.sizes:
+        if artifact.sizes and not artifact.steps:
             listed = ", ".join(map(str, artifact.sizes))
             raise RunError(
                 f"{artifact.entry} has sizes ({listed}), which a LoadedKernel takes with each call"
@@ -117,6 +126,10 @@ class CompiledFunction(ArrayFunction):
         super().__init__(artifact, arguments, name)
         self._parts = tuple(parts)
         self._code = LoadedKernel(artifact, parts) if code is None else code
+        self._sizes: SizesTable | None = None
+        if self._code.derive is not None:
+            found = self._code.derive, self._code.find_sizes
+            self._sizes = SizesTable(artifact, self._inputs, self._outputs, *found)
         self._results = tuple(ResultMemory(p.shape, p.dtype, p.slot) for p in self._outputs)
         self._quick = QUICK and not artifact.refusals
         self._cores = Target.parse(artifact.target).cores
@@ -179,15 +192,19 @@ class CompiledFunction(ArrayFunction):
             call = frame.call
             answer = call.run(*inputs)
             if answer == HELD:
-                call.write_to(self._new_outputs())
+                call.write_to([memory.array() for memory in self._results])
                 answer = call.run(*inputs)
             written = call.outputs.copy()
             frames.append(frame)
             if answer == DONE:
                 return written
         arrays = checked(self._inputs, inputs)
-        outputs = self._new_outputs() if out is None else self._given_outputs(out, arrays)
         frame = self._frame(frames)
+        results = self._results_of(frame, arrays)
+        if out is None:
+            outputs = self._new_outputs(results)
+        else:
+            outputs = self._given_outputs(results, out, arrays)
         self._bind(frame, arrays, outputs)
         self._code(frame.pointers_address, frame.scratch_address, self._threads)
         self._check(frame)
@@ -246,8 +263,9 @@ class CompiledFunction(ArrayFunction):
         """A new frame that points at `inputs` (or copies of them) and at new outputs, and all the
         arrays that must live as long as it is used.
         """
-        frame, outputs = self._new_frame(), self._new_outputs()
+        frame = self._new_frame()
         arrays = checked(self._inputs, positional(self._inputs, inputs))
+        outputs = self._new_outputs(self._results_of(frame, arrays))
         self._bind(frame, arrays, outputs)
         return frame, [*arrays, *outputs]
 
@@ -258,18 +276,33 @@ class CompiledFunction(ArrayFunction):
         first = [0] * len(self.artifact.inputs)
         last = [0] * len(self.artifact.outputs)
         pointers = [*first, *self._constants.addresses, *last]
-        frame = _CallFrame(pointers, self.artifact.scratch_bytes, self._constants)
+        shapes = None if self._sizes is None else CallShapes(self._sizes)
+        needed = self.artifact.scratch_bytes
+        try:
+            frame = _CallFrame(pointers, needed, self._constants, shapes)
+        except (MemoryError, ValueError) as error:
+            less = "; smaller ranges of its sizes need less" if self._sizes else ""
+            raise RunError(f"{self.name} needs {size(needed)} of memory a call{less}") from error
         if self._code.invoke is not None:
             addresses = (self._code.entry, frame.pointers_address, frame.scratch_address)
             arrays = (self._inputs, self._outputs)
-            frame.call = NativeCall(self._code.invoke, *addresses, *arrays, self._threads)
+            frame.call = NativeCall(self._code.invoke, *addresses, *arrays, self._threads, shapes)
         return frame
 
-    def _new_outputs(self) -> list[Array]:
-        return [memory.array() for memory in self._results]
+    def _results_of(self, frame: _CallFrame, inputs: Sequence[Array]) -> Sequence[Parameter]:
+        """The outputs as they are for inputs of these shapes. Raises InputError for wrong ones."""
+        if frame.shapes is None:
+            return self._outputs
+        frame.shapes.find(inputs, frame.scratch)
+        return frame.shapes.outputs
 
-    def _given_outputs(self, out: Sequence[Array], inputs: Sequence[Array]) -> list[Array]:
-        self._check_outputs(out)
+    def _new_outputs(self, results: Sequence[Parameter]) -> list[Array]:
+        return [m.array(p.shape) for m, p in zip(self._results, results, strict=True)]
+
+    def _given_outputs(
+        self, results: Sequence[Parameter], out: Sequence[Array], inputs: Sequence[Array]
+    ) -> list[Array]:
+        self._check_outputs(results, out)
         taken = list(inputs)
         for parameter in self._outputs:
             name, array = parameter.name, out[parameter.position]

@@ -19,9 +19,10 @@ import numpy as np
 
 HEAD = object.__basicsize__  # bytes of an object without fields
 COUNT, TYPE = 0, HEAD - 8
-DATA, RANK, EXTENTS, BASE = HEAD, HEAD + 8, HEAD + 16, HEAD + 32
+DATA, RANK, EXTENTS, STRIDES, BASE = HEAD, HEAD + 8, HEAD + 16, HEAD + 24, HEAD + 32
 DTYPE, FLAGS, WEAK = HEAD + 40, HEAD + 48, HEAD + 56
-CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400  # NumPy's flags; aligned for its elements
+# NumPy's flags: contiguous by rows or by columns, aligned for its elements
+CONTIGUOUS, COLUMNS, ALIGNED, WRITEABLE = 0x1, 0x2, 0x100, 0x400
 
 
 def _word(place: int) -> int:
@@ -41,7 +42,7 @@ def has_known_layout() -> bool:
     weak = weakref.ref(held[0])
     held.append(held[0])
     after = _half(at + COUNT), _word(at + WEAK)
-    extents = [_word(_word(at + EXTENTS) + 8 * i) for i in range(2)]
+    extents, strides = ([_word(_word(at + x) + 8 * i) for i in (0, 1)] for x in (EXTENTS, STRIDES))
     flags = CONTIGUOUS | ALIGNED | WRITEABLE
     return (
         before == (1, 0)
@@ -50,10 +51,11 @@ def has_known_layout() -> bool:
         and _word(at + DATA) == held[0].ctypes.data
         and _half(at + RANK) == 2
         and extents == [5, 4]
+        and strides == [16, 4]
         and _word(at + BASE) == id(owner)
         and _word(id(owner) + BASE) == 0
         and _word(at + DTYPE) == id(held[0].dtype)
-        and _half(at + FLAGS) & flags == flags
+        and _half(at + FLAGS) & (flags | COLUMNS) == flags
     )
 
 

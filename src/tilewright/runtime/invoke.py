@@ -12,7 +12,8 @@ Python looks at it.
 
 Outputs are written again that nobody but their call holds: an array and what owns its memory then
 have one reference each (views refer to the owner), and no weak one. Otherwise they are `HELD`, and
-the call needs new ones. So the caller of a function who drops its results pays for no memory.
+the call needs new ones. So the caller of a function who drops its results pays for no memory. With
+sizes, such arrays are as large as they may ever be, and a call gives them their extents.
 
 An interpreter whose layout is not the expected one (see `interpreter`) is not given this: calls go
 through ctypes there.
@@ -29,6 +30,7 @@ import numpy as np
 from tilewright.contract.artifact import Array
 from tilewright.runtime import interpreter as layout
 from tilewright.runtime.parameters import Parameter
+from tilewright.runtime.sizes import CallShapes
 
 DONE, DIFFERENT, HELD = range(3)
 """What `tw_invoke` answers; but for the first, nothing was run."""
@@ -36,11 +38,12 @@ DONE, DIFFERENT, HELD = range(3)
 QUICK = layout.IS_KNOWN
 SOURCE = Path(__file__).parent / "c" / "invoke.ll"
 
-HEADER, RECORD = 7, 5  # words
+HEADER, RECORD = 10, 5  # words
 WORDS = {
     # of an array, in bytes
     "type": layout.TYPE,
     "data": layout.DATA, "rank": layout.RANK, "extents": layout.EXTENTS, "base": layout.BASE,
+    "strides": layout.STRIDES, "columns": layout.COLUMNS, "no_columns": ~layout.COLUMNS,
     "dtype": layout.DTYPE, "flags": layout.FLAGS, "weak": layout.WEAK,
     "readable": layout.CONTIGUOUS | layout.ALIGNED,
     "writeable": layout.CONTIGUOUS | layout.ALIGNED | layout.WRITEABLE,
@@ -97,7 +100,7 @@ class NativeCall:
     run: takes the inputs in the order in which a caller gives them; `DONE`, `DIFFERENT` or `HELD`.
     """
 
-    __slots__ = ("_extents", "_first_output", "_words", "outputs", "run")
+    __slots__ = ("_extents", "_first_output", "_shapes", "_words", "outputs", "run")
 
     run: Callable[..., int]
 
@@ -110,12 +113,18 @@ class NativeCall:
         inputs: Sequence[Parameter],
         outputs: Sequence[Parameter],
         threads: int,
+        shapes: CallShapes | None = None,
     ) -> None:
+        """`shapes` are those of a call with sizes."""
         self.outputs: list[Array] = []
         arrays = (*inputs, *outputs)
+        self._shapes, sizes = shapes, (0, 0, 0)
         self._extents = [np.array(p.shape, np.int64) for p in arrays]
+        if shapes is not None:
+            self._extents = shapes.extents
+            sizes = shapes.words
         header = (entry, pointers, scratch, id(np.ndarray), len(inputs), len(outputs), threads)
-        words = list(header)
+        words = [*header, *sizes]
         for p, extents in zip(arrays, self._extents, strict=True):
             words += (0, id(p.dtype), len(p.shape), extents.ctypes.data, p.slot)
         self._first_output = HEADER + RECORD * len(inputs)

@@ -35,7 +35,7 @@ from tilewright.runtime.native import native
 from tilewright.runtime.shapes import FunctionSet
 from tilewright.runtime.symbols import elf_machine
 
-FORMAT = 5
+FORMAT = 6
 """Of the description and of `tilewright_code`; a loader reads its own only."""
 SECTION = ".tilewright"
 SEAL = "sha256"
@@ -57,9 +57,10 @@ class LibraryCode(NativeCode):
     def __init__(self, artifact: Artifact, library: ctypes.CDLL, file: Path, number: int) -> None:
         self._library = library
         self._place = file, number
-        words = (ctypes.c_size_t * (3 + 2 * number)).in_dll(library, "tilewright_code")
+        words = (ctypes.c_size_t * (4 + 3 * number)).in_dll(library, "tilewright_code")
         self._constants = words[0]
-        super().__init__(artifact, words[1 + 2 * number], words[2 + 2 * number])
+        entry, timed, derive = words[1 + 3 * number :]
+        super().__init__(artifact, entry, timed, derive or None)
 
     @property
     def source(self) -> Callable[[], CompiledFunction]:

@@ -1,6 +1,7 @@
 """The few native functions that call, parallelise and time a kernel, loaded into this process.
 
     call(entry, buffers, params, scratch, threads)
+    find_sizes(sizes, given, values, shapes)     what comes before a call with sizes
     parallel                                     the address of what kernels reach as `tw_parallel`
     bench(entry, buffers, params, scratch, threads, regions, readers, count, budget_ns, seconds)
     invoke(self, inputs, count)                  a method of Python's: see `runtime.invoke`
@@ -30,11 +31,12 @@ from tilewright.target import available_cores
 SOURCE = Path(__file__).parent / "c"
 ARCHITECTURES = ("x86_64", "aarch64")
 PARALLEL = "tw_parallel"
-EXPORTED = ("tw_call", "tw_bench", PARALLEL, "tw_limit_cores")
+EXPORTED = ("tw_call", "tw_find_sizes", "tw_bench", PARALLEL, "tw_limit_cores")
 OPTIMISED = 2  # LLVM's usual level of code generation
 ALL_THREADS = 2**31 - 1  # as many as a kernel was compiled for
 Pointer = ctypes.c_void_p
 CALL = ctypes.CFUNCTYPE(None, Pointer, Pointer, Pointer, Pointer, ctypes.c_int32)
+FIND_SIZES = ctypes.CFUNCTYPE(ctypes.c_int64, Pointer, Pointer, Pointer, Pointer)
 BENCH = ctypes.CFUNCTYPE(
     ctypes.c_int64,
     *(Pointer, Pointer, Pointer, Pointer, ctypes.c_int32),
@@ -51,6 +53,7 @@ class NativeFunctions:
     """
 
     call: Callable[..., None]
+    find_sizes: Callable[..., int]
     bench: Callable[..., int]
     invoke: ctypes.Structure | None
     parallel: int
@@ -101,6 +104,7 @@ def native(architecture: str) -> NativeFunctions:
     ctypes.CFUNCTYPE(None, ctypes.c_int32)(library["tw_limit_cores"])(available_cores())
     return NativeFunctions(
         call=CALL(library["tw_call"]),
+        find_sizes=FIND_SIZES(library["tw_find_sizes"]),
         bench=BENCH(library["tw_bench"]),
         invoke=method(library["tw_invoke"]) if QUICK else None,
         parallel=library[PARALLEL],

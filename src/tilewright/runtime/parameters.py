@@ -26,7 +26,7 @@ from tilewright.runtime.tensors import BFLOAT16, array_of, is_tensor
 class Parameter:
     """One array of the interface: number `position` of those that a caller gives or gets, number
     `slot` in the native pointer array. A `loaded` one is a network's, which may be loaded for other
-    shapes.
+    shapes. `varying` names extents that a call gives, as in `BufferSpec`.
     """
 
     name: str
@@ -35,15 +35,26 @@ class Parameter:
     position: int
     slot: int
     loaded: bool = False
+    varying: tuple[str, ...] = ()
 
     @staticmethod
     def of(
         spec: BufferSpec, position: int = 0, slot: int = 0, *, loaded: bool = False
     ) -> Parameter:
-        return Parameter(spec.name, spec.shape, numpy_dtype(spec.dtype), position, slot, loaded)
+        dtype = numpy_dtype(spec.dtype)
+        return Parameter(spec.name, spec.shape, dtype, position, slot, loaded, spec.varying)
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.dtype}[{', '.join(map(str, self.shape))}]"
+        return str(self.spec)
+
+    @property
+    def spec(self) -> BufferSpec:
+        """The array as an artifact has it."""
+        return BufferSpec(self.name, self.shape, str(self.dtype), self.varying)
+
+    def takes(self, shape: tuple[int, ...]) -> bool:
+        """Whether an array of that shape may be given, as far as one can tell by itself."""
+        return shape == self.shape or (bool(self.varying) and self.spec.takes(shape))
 
 
 def inputs_of(artifact: Artifact, arguments: Iterable[str] | None) -> tuple[Parameter, ...]:
@@ -122,11 +133,11 @@ class ArrayFunction(ABC):
         check_run(inputs, out)
         return self(*positional(self._inputs, inputs), out=out)
 
-    def _check_outputs(self, out: Sequence[Any]) -> None:
-        """Raise InputError unless there is an array of the right kind for each output."""
-        if len(out) != len(self._outputs):
-            raise InputError(f"{len(out)} output arrays given, {len(self._outputs)} needed")
-        for parameter, array in zip(self._outputs, out, strict=True):
+    def _check_outputs(self, results: Sequence[Parameter], out: Sequence[Any]) -> None:
+        """Raise InputError unless there is an array of the right kind for each of `results`."""
+        if len(out) != len(results):
+            raise InputError(f"{len(out)} output arrays given, {len(results)} needed")
+        for parameter, array in zip(results, out, strict=True):
             self._check_output(parameter, array)
 
     def _check_output(self, parameter: Parameter, array: Any) -> None:
@@ -189,7 +200,7 @@ def checked_one(parameter: Parameter, value: Any) -> Array:
     """One input as an array of the right shape and dtype. Raises InputError."""
     # A plain array that fits needs no conversion, and no message.
     plain = type(value) is np.ndarray
-    if not plain or value.shape != parameter.shape or value.dtype != parameter.dtype:
+    if not plain or not parameter.takes(value.shape) or value.dtype != parameter.dtype:
         value = as_array(parameter, value)
     array: Array = value
     return array
@@ -233,14 +244,16 @@ def as_array(parameter: Parameter, value: Any) -> Array:
 
 
 def check_array(parameter: Parameter, array: Array) -> None:
-    if array.shape != parameter.shape or array.dtype != parameter.dtype:
-        way_out = ""
-        if parameter.loaded and array.ndim == len(parameter.shape):
+    if not parameter.takes(array.shape) or array.dtype != parameter.dtype:
+        way_out, wanted = "", str(parameter.shape)
+        if parameter.varying:
+            wanted = f"({', '.join(parameter.spec.dims)})"
+        elif parameter.loaded and array.ndim == len(parameter.shape):
             both = ", ".join(f"{{{parameter.name!r}: {s}}}" for s in (parameter.shape, array.shape))
             way_out = (
                 f"; a network takes several shapes when it is loaded for them, shapes=[{both}]"
             )
         raise InputError(
-            f"{parameter.name} must be {parameter.dtype} of shape {parameter.shape}, "
+            f"{parameter.name} must be {parameter.dtype} of shape {wanted}, "
             f"got {array.dtype} of shape {array.shape}{way_out}"
         )

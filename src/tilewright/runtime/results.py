@@ -28,7 +28,7 @@ KEPT_BYTES = 1 << 20
 
 
 class ResultMemory:
-    """Gives out arrays of one shape and dtype. Threads may call at once."""
+    """Gives out arrays of one shape and dtype, or of smaller shapes. Threads may call at once."""
 
     __slots__ = ("__weakref__", "_dtype", "_shape", "_slot", "spare")
 
@@ -38,15 +38,18 @@ class ResultMemory:
         # A loop `y = fn(x)` holds the last result during the next call, and needs one spare block.
         self.spare: deque[Array] = deque(maxlen=1)
 
-    def array(self) -> Array:
-        """An uninitialised contiguous array that shares memory with no other in use."""
+    def array(self, shape: Sequence[int] | None = None) -> Array:
+        """An uninitialised contiguous array that shares memory with no other in use; of `shape`,
+        where it is given.
+        """
+        shape = self._shape if shape is None else shape
         try:
             memory = self.spare.pop()
         except IndexError:
             memory = aligned_empty(self._shape, self._dtype, self._slot)
             if memory.nbytes < KEPT_BYTES:
-                return memory
-        return np.ndarray(self._shape, self._dtype, np.asarray(_Lease(memory, self)))
+                return memory if shape == self._shape else np.ndarray(shape, self._dtype, memory)
+        return np.ndarray(shape, self._dtype, np.asarray(_Lease(memory, self)))
 
 
 class _Lease:

@@ -2,6 +2,8 @@
 
 nets = FunctionSet([for_one_image, for_eight])
 (y,) = nets(x)                  runs the function whose inputs have the shapes of these
+
+One with sizes takes what no other has exactly.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from tilewright.runtime.parameters import ArrayFunction, check_run
 from tilewright.runtime.profile import Profile
 
 ShapeKey: TypeAlias = tuple[tuple[int, ...] | None, ...]
+Dims: TypeAlias = tuple[int, ...] | tuple[str, ...] | None
 
 
 Function = TypeVar("Function", bound=ArrayFunction)
@@ -30,10 +33,10 @@ class FunctionSet(Generic[Function]):
         self.networks = tuple(networks)
         self.name = name
         self.input_names = tuple(s.name for s in networks[0].artifact.inputs)
-        self._by_shapes: dict[ShapeKey, Function] = {}
+        self._by_shapes: dict[tuple[Dims, ...], Function] = {}
         for network in self.networks:
             names = tuple(s.name for s in network.artifact.inputs)
-            key = tuple(s.shape for s in network.artifact.inputs)
+            key = tuple(s.dims if s.varying else s.shape for s in network.artifact.inputs)
             if names != self.input_names or key in self._by_shapes:
                 raise InputError(
                     f"the networks of a set take the same inputs in different shapes, not "
@@ -98,6 +101,8 @@ class FunctionSet(Generic[Function]):
         key = tuple(_shape(x) for x in inputs)
         found = self._by_shapes.get(key)
         if found is None:
+            found = next((n for n in self.networks if _takes(n, key)), None)
+        if found is None:
             known = "; ".join(_text(self.input_names, k) for k in self._by_shapes)
             raise InputError(
                 f"no network for {_text(self.input_names, key)}; there are: {known}. To add one, "
@@ -119,11 +124,19 @@ def _shape(value: Any) -> tuple[int, ...] | None:
     return None if shape is None else tuple(shape)
 
 
-def _text(names: Sequence[str], key: ShapeKey) -> str:
+def _takes(network: ArrayFunction, key: ShapeKey) -> bool:
+    """Whether inputs of these shapes fit a network with sizes, which then says what does not."""
+    specs = network.artifact.inputs
+    return len(key) == len(specs) and all(
+        shape is not None and s.takes(shape) for s, shape in zip(specs, key, strict=True)
+    )
+
+
+def _text(names: Sequence[str], key: Sequence[Dims]) -> str:
     """`x [1, 3, 224, 224], mask [1]`; inputs beyond the known names are shown by position."""
     listed = [*names, *(f"input {i}" for i in range(len(names), len(key)))]
     parts = [
-        f"{name} {'(no array)' if shape is None else list(shape)}"
+        f"{name} {'(no array)' if shape is None else '[' + ', '.join(map(str, shape)) + ']'}"
         for name, shape in zip(listed, key, strict=False)
     ]
     return ", ".join(parts) or "no inputs"

@@ -23,10 +23,10 @@ from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Axis, Extent, Tensor
 from tilewright.expr.rewrites.winograd import LinearMap
 from tilewright.expr.tensors import Compute
+from tilewright.expr.text import extent_text
 from tilewright.expr.traversal import reads
 from tilewright.ground.errors import ScheduleError
 from tilewright.nest.nodes import Kind, Scope
-from tilewright.nest.print import extent_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,9 @@
 
      TW(name)                 the name with the model's prefix
      NETWORKS                 how many there are, one for each set of input shapes
-     ENTRIES(each)            each(entry, timed) for all of them: the native entry points (see
-                              tilewright/network/entry.py)
+     ENTRIES(each)            each(entry, timed, derive) for all of them: the native entry points
+                              (see tilewright/network/entry.py), and what computes what follows
+                              from sizes, or NULL
      INPUTS, OUTPUTS          how many each of them has
      CONSTANTS                the most that one has
      INTERFACE                the number that stands for inputs and outputs
@@ -11,8 +12,10 @@
      LACKING                  the message when it has not
      REFUSALS                 how many reasons there are for which a run may end early
      refusals                 these, as text
-     models, constant_counts, constant_offsets, first_refusals, status_offsets
+     EXTENTS, VALUES          the most that a network's arguments have, and its sizes make
+     models, constant_counts, constant_offsets, first_refusals, status_offsets, sizes
                               tables, an entry a network
+     item_bytes               a table, an entry an argument
 
    and the symbol tilewright_constants. */
 
@@ -29,17 +32,18 @@
 #define ALIGNMENT 64
 #define ARGUMENTS (INPUTS + OUTPUTS)
 
-#define DECLARED(entry, timed) extern tw_entry entry, timed;
+#define DECLARED(entry, timed, derive) extern tw_entry entry, timed;
 ENTRIES(DECLARED)
 extern const unsigned char tilewright_constants[];
 
 /* What another loader needs. Code reads the weights' address here, for they may lie further away
    than an instruction can reach. */
-#define LISTED(entry, timed) {entry, timed},
+#define LISTED(entry, timed, derive) {entry, timed, derive},
 PUBLIC extern const struct code {
   const unsigned char *constants;
   struct {
     tw_entry *entry, *timed;
+    void (*derive)(int64_t *values);
   } networks[NETWORKS];
 } tilewright_code;
 const struct code tilewright_code = {tilewright_constants, {ENTRIES(LISTED)}};
@@ -73,6 +77,7 @@ struct TW(context) {
   void *staged[ARGUMENTS + 1]; /* aligned memory for arguments that are not; NULL until needed */
   void *buffers[INPUTS + CONSTANTS + OUTPUTS + 1];
   unsigned char *scratch;
+  int64_t extents[EXTENTS + 1]; /* of all arguments, side by side */
 };
 
 PUBLIC const tilewright_model *TW(model)(void) { return models; }
@@ -98,19 +103,43 @@ static void *aligned_memory(int64_t bytes) {
   return aligned_alloc(ALIGNMENT, (size_t)(bytes / ALIGNMENT + 1) * ALIGNMENT);
 }
 
-/* Let runs be of network `number`. */
-static void use(TW(context) *context, int number) {
+static const tilewright_tensor *tensor(int number, int64_t i) {
+  return i < INPUTS ? &models[number].inputs[i] : &models[number].outputs[i - INPUTS];
+}
+
+/* Let runs be of network `number` for inputs of these shapes, if it takes them. */
+static int use(TW(context) *context, int number, const int64_t *const *shapes) {
+  int64_t values[VALUES + 1], extents[EXTENTS + 1], *own[ARGUMENTS + 1];
+  int64_t *end = extents;
+  for (int i = 0; i < ARGUMENTS; i++) {
+    own[i] = end;
+    for (int64_t d = 0; d < tensor(number, i)->rank; d++) *end++ = tensor(number, i)->shape[d];
+  }
+  if (sizes[number].size_count && tw_find_sizes(&sizes[number], shapes, values, own)) return 0;
+  for (int i = 0; i < INPUTS; i++)
+    for (int64_t d = 0; d < tensor(number, i)->rank; d++)
+      if (shapes[i][d] != own[i][d]) return 0;
   context->network = number;
+  memcpy(context->extents, extents, sizeof extents);
+  if (sizes[number].size_count) memcpy(context->scratch, values, sizeof values);
   for (int i = 0; i < constant_counts[number]; i++)
     context->buffers[INPUTS + i] =
         (void *)(tilewright_code.constants + constant_offsets[number][i]);
+  return 1;
 }
 
-static int has_shapes(const tilewright_model *model, const int64_t *const *shapes) {
-  for (int i = 0; i < INPUTS; i++)
-    for (int64_t d = 0; d < model->inputs[i].rank; d++)
-      if (shapes[i][d] != model->inputs[i].shape[d]) return 0;
-  return 1;
+/* The extents of argument number `i`. */
+static const int64_t *extents_of(const TW(context) *context, int64_t i) {
+  const int64_t *found = context->extents;
+  for (int64_t before = 0; before < i; before++) found += tensor(context->network, before)->rank;
+  return found;
+}
+
+static int64_t bytes_of(const TW(context) *context, int64_t i) {
+  int64_t bytes = item_bytes[i];
+  for (int64_t d = 0; d < tensor(context->network, i)->rank; d++)
+    bytes *= extents_of(context, i)[d];
+  return bytes;
 }
 
 PUBLIC int TW(create_checked)(TW(context) **context, int threads, uint32_t interface) {
@@ -128,7 +157,9 @@ PUBLIC int TW(create_checked)(TW(context) **context, int threads, uint32_t inter
   }
   tw_limit_cores(quota_cores());
   made->threads = threads == 0 ? (int32_t)models->threads : threads;
-  use(made, 0);
+  const int64_t *first[INPUTS + 1];
+  for (int i = 0; i < INPUTS; i++) first[i] = models->inputs[i].shape;
+  use(made, 0, first);
   *context = made;
   return TILEWRIGHT_OK;
 }
@@ -145,21 +176,23 @@ PUBLIC int TW(reshape)(TW(context) *context, const int64_t *const *shapes) {
   for (int i = 0; i < INPUTS; i++)
     if (shapes[i] == NULL && models->inputs[i].rank > 0) return TILEWRIGHT_BAD_ARGUMENT;
   for (int number = 0; number < NETWORKS; number++)
-    if (has_shapes(&models[number], shapes)) {
-      use(context, number);
-      return TILEWRIGHT_OK;
-    }
+    if (use(context, number, shapes)) return TILEWRIGHT_OK;
   return TILEWRIGHT_WRONG_SHAPE;
+}
+
+PUBLIC int TW(output_shape)(const TW(context) *context, int64_t i, int64_t *dimensions) {
+  if (context == NULL || i < 0 || i >= OUTPUTS) return TILEWRIGHT_BAD_ARGUMENT;
+  const int64_t rank = tensor(context->network, INPUTS + i)->rank;
+  if (dimensions == NULL && rank > 0) return TILEWRIGHT_BAD_ARGUMENT;
+  for (int64_t d = 0; d < rank; d++) dimensions[d] = extents_of(context, INPUTS + i)[d];
+  return TILEWRIGHT_OK;
 }
 
 /* The most bytes that argument number `i` has in any network. */
 static int64_t most_bytes(int i) {
   int64_t most = 0;
-  for (const tilewright_model *model = models; model != NULL; model = model->next) {
-    const tilewright_tensor *tensor =
-        i < INPUTS ? &model->inputs[i] : &model->outputs[i - INPUTS];
-    if (tensor->bytes > most) most = tensor->bytes;
-  }
+  for (int number = 0; number < NETWORKS; number++)
+    if (tensor(number, i)->bytes > most) most = tensor(number, i)->bytes;
   return most;
 }
 
@@ -173,10 +206,9 @@ static void *place(TW(context) *context, int i, const void *argument) {
 
 PUBLIC int TW(run)(TW(context) *context, const void *const *inputs, void *const *outputs) {
   if (context == NULL || inputs == NULL || outputs == NULL) return TILEWRIGHT_BAD_ARGUMENT;
-  const tilewright_model *model = &models[context->network];
   void **results = context->buffers + INPUTS + constant_counts[context->network];
   for (int i = 0; i < INPUTS; i++) {
-    const int64_t bytes = model->inputs[i].bytes;
+    const int64_t bytes = bytes_of(context, i);
     if (inputs[i] == NULL && bytes > 0) return TILEWRIGHT_BAD_ARGUMENT;
     void *at = place(context, i, inputs[i]);
     if (at == NULL) return TILEWRIGHT_NO_MEMORY;
@@ -184,8 +216,7 @@ PUBLIC int TW(run)(TW(context) *context, const void *const *inputs, void *const 
     context->buffers[i] = at;
   }
   for (int i = 0; i < OUTPUTS; i++) {
-    const int64_t bytes = model->outputs[i].bytes;
-    if (outputs[i] == NULL && bytes > 0) return TILEWRIGHT_BAD_ARGUMENT;
+    if (outputs[i] == NULL && bytes_of(context, INPUTS + i) > 0) return TILEWRIGHT_BAD_ARGUMENT;
     results[i] = place(context, INPUTS + i, outputs[i]);
     if (results[i] == NULL) return TILEWRIGHT_NO_MEMORY;
   }
@@ -198,7 +229,7 @@ PUBLIC int TW(run)(TW(context) *context, const void *const *inputs, void *const 
       return TILEWRIGHT_REFUSED + first_refusals[context->network] + (int)refusal - 1;
   }
   for (int i = 0; i < OUTPUTS; i++)
-    if (results[i] != outputs[i] && model->outputs[i].bytes > 0)
-      memcpy(outputs[i], results[i], (size_t)model->outputs[i].bytes);
+    if (results[i] != outputs[i] && bytes_of(context, INPUTS + i) > 0)
+      memcpy(outputs[i], results[i], (size_t)bytes_of(context, INPUTS + i));
   return TILEWRIGHT_OK;
 }

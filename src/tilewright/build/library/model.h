@@ -24,13 +24,16 @@ extern "C" {
 #define TILEWRIGHT_LIBRARY $format
 
 /* An input or output: a contiguous row-major array of `bytes` bytes. `dtype` is "float32",
-   "int64", "bool", ... float16 and bfloat16 elements are uint16_t here, bool uint8_t. */
+   "int64", "bool", ... float16 and bfloat16 elements are uint16_t here, bool uint8_t. An extent
+   may vary from `least` to `most`; `shape` and `bytes` are of the most. */
 typedef struct {
   const char *name;
   const char *dtype;
   int64_t rank;
   const int64_t *shape;
   int64_t bytes;
+  const int64_t *least;
+  const int64_t *most;
 } tilewright_tensor;
 
 /* What a library holds. A context takes `scratch_bytes` of memory, the weights `constant_bytes`;
@@ -75,9 +78,13 @@ const char *$name_message(int status);
 static inline int $name_create($name_context **context, int threads);
 
 /* Let the runs that follow take inputs of other shapes: those of $name_model() or of one that is
-   linked to it by `next`. `shapes[i]` are the dimensions of input i. On TILEWRIGHT_WRONG_SHAPE,
-   which means that there is none with these, nothing has changed. */
+   linked to it by `next`, at first the `shape` of the former. `shapes[i]` are the dimensions of
+   input i. On TILEWRIGHT_WRONG_SHAPE, which means that there is none with these, nothing has
+   changed. Memory stays as it is, whatever the shapes. */
 int $name_reshape($name_context *context, const int64_t *const *shapes);
+
+/* The dimensions that output `i` has for inputs of these shapes. */
+int $name_output_shape(const $name_context *context, int64_t i, int64_t *dimensions);
 
 /* Run on arrays in the order of $name_model(). They may lie anywhere; those that do not start at
    a multiple of 64 bytes are copied. Outputs may not overlap inputs or each other. */

@@ -15,10 +15,17 @@ from itertools import accumulate
 from pathlib import Path
 from string import Template
 
-from tilewright.contract.artifact import Artifact, BufferSpec, timed_entry
+from tilewright.contract.artifact import (
+    Artifact,
+    BufferSpec,
+    derive_entry,
+    numpy_dtype,
+    timed_entry,
+)
 from tilewright.ground.errors import BuildError
 from tilewright.runtime.host import ARM_HWCAPS, needed_features
 from tilewright.runtime.library import FORMAT
+from tilewright.runtime.sizes import size_tables
 from tilewright.target import CpuTarget
 from tilewright.target.cpu import ARCH_REQ_XCOMP_PERM, XTILEDATA
 
@@ -85,7 +92,8 @@ class Description:
     @property
     def interface(self) -> int:
         """The number that stands for the inputs and outputs, 32 bits."""
-        specs = [[str(s) for s in part] for a in self.artifacts for part in (a.inputs, a.outputs)]
+        parts = (part for a in self.artifacts for part in (a.inputs, a.outputs, a.sizes))
+        specs = [[str(s) for s in part] for part in parts]
         digest = hashlib.sha256(json.dumps([FORMAT, *specs]).encode()).digest()
         return int.from_bytes(digest[:4], "little")
 
@@ -102,6 +110,7 @@ def header_text(d: Description) -> str:
     parameters += [f", {_c_type(s)} *{n}" for n, s in zip(outs, outputs, strict=True)]
     each = zip(*map(_interface, d.artifacts), strict=True)
     listed = [f"     {n}  {_either(specs)}" for n, specs in zip(ins + outs, each, strict=True)]
+    listed += [f"     {size}" for size in dict.fromkeys(s for a in d.artifacts for s in a.sizes)]
     return Template((HERE / "model.h").read_text().replace("$name_", "${name}_")).substitute(
         header=f"{d.name}.h",
         library=_comment(d.library),
@@ -123,10 +132,16 @@ def source_text(d: Description) -> str:
     """The C file that a library's interface is compiled from."""
     first = d.artifacts[0]
     target = CpuTarget.of(first.target)
-    entries = " ".join(f"each({a.entry}, {timed_entry(a.entry)})" for a in d.artifacts)
+    derives = [derive_entry(a.entry) if a.sizes else "NULL" for a in d.artifacts]
+    entries = " ".join(
+        f"each({a.entry}, {timed_entry(a.entry)}, {derive})"
+        for a, derive in zip(d.artifacts, derives, strict=True)
+    )
     counts = [len(a.constants) for a in d.artifacts]
     lines = [
+        "#include <stddef.h>",
         f'#include "{d.name}.h"',
+        '#include "call.h"',
         f"#define TW(x) {d.name}_##x",
         f"#define NETWORKS {len(d.artifacts)}",
         f"#define ENTRIES(each) {entries}",
@@ -134,6 +149,8 @@ def source_text(d: Description) -> str:
         f"#define CONSTANTS {max(counts)}",
         f"#define OUTPUTS {len(first.outputs)}",
         f"#define INTERFACE {d.interface}u",
+        f"#define EXTENTS {max(sum(len(s.shape) for s in _interface(a)) for a in d.artifacts)}",
+        f"#define VALUES {max(len(a.sizes) + len(a.derived) for a in d.artifacts)}",
         *_cpu_check(target, sorted(needed_features(first.target))),
         *_table("int", "constant_counts", counts),
     ]
@@ -153,17 +170,19 @@ def source_text(d: Description) -> str:
             [a.status_offset if a.refusals else -1 for a in d.artifacts],
         ),
     ]
+    items = [numpy_dtype(s.dtype).itemsize for s in _interface(first)]
+    lines += [*_table("int64_t", "item_bytes", [*items, 0]), *_sizes(d.artifacts, derives)]
     scratch_bytes = max(a.scratch_bytes for a in d.artifacts)
     about = f"{_string(d.title)}, {_string(d.version)}, {_string(first.target)}"
     rows = []
     for i, a in enumerate(d.artifacts):
-        lines += [*_tensors(f"inputs{i}", a.inputs), *_tensors(f"outputs{i}", a.outputs)]
+        lines += _tensors(f"inputs{i}", a.inputs, a) + _tensors(f"outputs{i}", a.outputs, a)
         following = f"&models[{i + 1}]" if i + 1 < len(d.artifacts) else "NULL"
         rows += [
             f"  {{{FORMAT}, {about}, {target.cores}, {scratch_bytes}, {d.constant_bytes},",
             f"   {len(a.inputs)}, inputs{i}, {len(a.outputs)}, outputs{i}, {following}}},",
         ]
-    lines += ["#include <stddef.h>", "static const tilewright_model models[] = {", *rows, "};"]
+    lines += ["static const tilewright_model models[] = {", *rows, "};"]
     return "\n".join([*lines, '#include "library.c"', ""])
 
 
@@ -203,17 +222,34 @@ def _cpu_check(target: CpuTarget, features: list[str]) -> list[str]:
     return ["#include <sys/auxv.h>", lacking, f"#define CPU_FITS ({' && '.join(tests) or '1'})"]
 
 
-def _tensors(name: str, specs: tuple[BufferSpec, ...]) -> list[str]:
+def _sizes(artifacts: Sequence[Artifact], derives: Sequence[str]) -> list[str]:
+    """The table of tw_sizes, and what it points at."""
+    lines, rows = [], []
+    for i, (a, derive) in enumerate(zip(artifacts, derives, strict=True)):
+        sizes, extents = size_tables(a, a.inputs, a.outputs)
+        lines += [f"extern void {derive}(int64_t *);"] if sizes else []
+        for kind, table in (("size", sizes), ("extent", extents)):
+            listed = [f"{{{', '.join(map(str, row))}}}" for row in table] or ["{0}"]
+            lines += _table(f"struct tw_{kind}", f"{kind}s{i}", listed)
+        rows.append(f"{{{derive}, {len(sizes)}, {len(extents)}, sizes{i}, extents{i}}}")
+    return [*lines, *_table("struct tw_sizes", "sizes", rows)]
+
+
+def _tensors(name: str, specs: tuple[BufferSpec, ...], artifact: Artifact) -> list[str]:
     """The table of tilewright_tensor called `name`."""
     lines, rows = [], []
+    ranges = {s.name: s.least for s in (*artifact.derived, *artifact.sizes)}
     for i, s in enumerate(specs):
-        shape = ", ".join(map(str, [*s.shape, 0]))
-        lines.append(f"static const int64_t {name}_shape{i}[] = {{{shape}}};")
+        names = s.varying or ("",) * len(s.shape)
+        least = [ranges[name] if name else n for name, n in zip(names, s.shape, strict=True)]
+        lines += _table("int64_t", f"{name}_shape{i}", [*s.shape, 0])
+        lines += _table("int64_t", f"{name}_least{i}", [*least, 0])
         fields = (
-            f"{_string(s.name)}, {_string(s.dtype)}, {len(s.shape)}, {name}_shape{i}, {s.bytes}"
+            *(_string(s.name), _string(s.dtype), len(s.shape), f"{name}_shape{i}", s.bytes),
+            *(f"{name}_least{i}", f"{name}_shape{i}"),
         )
-        rows.append(f"  {{{fields}}},")
-    empty = "  {0, 0, 0, 0, 0}"
+        rows.append(f"  {{{', '.join(map(str, fields))}}},")
+    empty = "  {0, 0, 0, 0, 0, 0, 0}"
     return [*lines, f"static const tilewright_tensor {name}[] = {{", *rows, empty, "};"]
 
 

@@ -9,6 +9,9 @@ and divisors at least 1.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import reduce
+
 from tilewright.expr.nodes import INTEGER_RULES, Binary, Const, Extent, as_expr, binary
 
 
@@ -44,6 +47,12 @@ def sub(a: Extent, b: Extent) -> Extent:
 def mul(a: Extent, b: Extent) -> Extent:
     """`a * b`."""
     return _applied("mul", a, b)
+
+
+def product(of: Iterable[Extent]) -> Extent:
+    """Of all of them."""
+    one: Extent = 1
+    return reduce(mul, of, one)
 
 
 def floordiv(a: Extent, b: Extent) -> Extent:

@@ -16,13 +16,15 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any, Unpack
 
-from tilewright.expr.nodes import Axis, Expr, Tensor, const, select
+from tilewright.expr.index.extents import add, mul, sub
+from tilewright.expr.nodes import Axis, Expr, Extent, Shape, Tensor, const, select
 from tilewright.expr.operators.matmul import add_bias
 from tilewright.expr.operators.shapes import (
     Padding,
     PerAxis,
     accumulated,
-    extents,
+    number,
+    numbers,
     padding_pairs,
     per_axis,
     spatial_names,
@@ -52,7 +54,7 @@ def conv(
     channels. Raises ExprError for shapes or options that do not fit together.
     """
     spatial, channels = _image(x, w, name)
-    *kernel, depth, outputs = extents(w)
+    *kernel, depth, outputs = numbers(w.shape, name)
     if channels != depth * groups or outputs % groups:
         raise ExprError(
             f"{name}: {groups} groups do not fit input {x.shape} and weights {w.shape}; weights "
@@ -82,7 +84,7 @@ def depthwise_conv(
     Raises ExprError for shapes or options that do not fit together.
     """
     spatial, channels = _image(x, w, name)
-    *kernel, channels_w, multiplier = extents(w)
+    *kernel, channels_w, multiplier = numbers(w.shape, name)
     if channels != channels_w:
         raise ExprError(f"{name}: {channels} channels, weights {w.shape} are for {channels_w}")
     windows = Windows.over(spatial, kernel, name=name, **sliding)
@@ -116,7 +118,7 @@ def conv_transpose(
     Raises ExprError for shapes or options that do not fit together.
     """
     spatial, channels = _image(x, w, name)
-    *kernel, channels_w, per_group = extents(w)
+    *kernel, channels_w, per_group = numbers(w.shape, name)
     if channels != channels_w or channels % groups:
         raise ExprError(
             f"{name}: {groups} groups do not fit input {x.shape} and weights {w.shape}; weights "
@@ -128,11 +130,11 @@ def conv_transpose(
     extra = per_axis(output_padding, rank, "output_padding", least=0)
     reaches = [(k - 1) * d + 1 for k, d in zip(kernel, dilations, strict=True)]
     rows = zip(spatial, strides, pads, reaches, extra, strict=True)
-    out = [(i - 1) * s - sum(p) + r + e for i, s, p, r, e in rows]
-    if any(e < 1 for e in out):
+    out = [add(mul(sub(i, 1), s), e + r - sum(p)) for i, s, p, r, e in rows]
+    if any(isinstance(e, int) and e < 1 for e in out):
         raise ExprError(f"{name}: padding {padding!r} leaves no output: {out}")
     offsets = [r - 1 - before for r, (before, _) in zip(reaches, pads, strict=True)]
-    room = [e + r - 1 for e, r in zip(out, reaches, strict=True)]
+    room = [add(e, r - 1) for e, r in zip(out, reaches, strict=True)]
     spread = _insert_zeros(x, strides, offsets, room, name=f"{name}_dilate")
     windows = Windows.over(room, kernel, dilation=dilations, name=name)
     depth = channels // groups
@@ -162,8 +164,8 @@ def capsule_conv2d(
     """
     if x.rank != 6 or w.rank != 6:
         raise ExprError(f"{name}: needs 6 dimensions each, got {x.shape} and {w.shape}")
-    _, *spatial, rows, inner, channels = extents(x)
-    *kernel, inner_w, columns, channels_w, outputs = extents(w)
+    spatial, (rows, inner, channels) = x.shape[1:3], numbers(x.shape[3:], name)
+    *kernel, inner_w, columns, channels_w, outputs = numbers(w.shape, name)
     if (inner, channels) != (inner_w, channels_w):
         raise ExprError(f"{name}: input {x.shape} and weights {w.shape} do not fit together")
     windows = Windows.over(spatial, kernel, stride=stride, padding=padding, name=name)
@@ -206,17 +208,17 @@ def _product(
 
     names = ("n", *spatial_names(rank), *rest)
     reduced = name if bias is None else f"{name}_sum"
-    shape = (extents(padded)[0], *windows.out, *rest.values())
+    shape = (padded.shape[0], *windows.out, *rest.values())
     kind = sum_dtype(padded, w, wanted=dtype)
     y = compute(shape, with_axes(names, body), name=reduced, dtype=kind)
     return y if bias is None else add_bias(y, bias, name=name)
 
 
 def _insert_zeros(
-    x: Tensor, strides: Sequence[int], offsets: Sequence[int], room: Sequence[int], *, name: str
+    x: Tensor, strides: Sequence[int], offsets: Sequence[int], room: Sequence[Extent], *, name: str
 ) -> Tensor:
     """z[j] = x[(j - offset) / stride] where that is an index of x, else 0."""
-    batch, *spatial, channels = extents(x)
+    batch, *spatial, channels = x.shape
 
     def body(n: Any, *index: Any) -> Expr:
         *at, c = index
@@ -251,8 +253,8 @@ conv2d = _conv_of_rank(2, "[n, h, w, c] with [kh, kw, c / groups, o]")
 conv3d = _conv_of_rank(3, "[n, d, h, w, c] with [kd, kh, kw, c / groups, o]")
 
 
-def _image(x: Tensor, w: Tensor, name: str) -> tuple[tuple[int, ...], int]:
+def _image(x: Tensor, w: Tensor, name: str) -> tuple[Shape, int]:
     """Spatial extents and channels of `x`, which has as many dimensions as its weights."""
     if x.rank < 3 or w.rank != x.rank:
         raise ExprError(f"{name}: input {x.shape} and weights {w.shape} do not fit together")
-    return extents(x)[1:-1], extents(x)[-1]
+    return x.shape[1:-1], number(x.shape[-1], name)

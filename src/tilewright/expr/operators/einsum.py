@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import Any
 
-from tilewright.expr.nodes import Expr, Tensor
-from tilewright.expr.operators.shapes import accumulated, extents, sum_dtype
+from tilewright.expr.nodes import Expr, Extent, Tensor
+from tilewright.expr.operators.shapes import accumulated, sum_dtype
 from tilewright.expr.tensors import compute, reduce_axis
 from tilewright.expr.tensors import sum as sum_over
 from tilewright.ground.errors import ExprError
@@ -49,7 +49,7 @@ def einsum(equation: str, *tensors: Tensor, name: str = "einsum") -> Tensor:
         where = dict(zip(result, index, strict=True)) | over
         factors = []
         for t, mine in zip(tensors, labels, strict=True):
-            at = [0 if e == 1 else where[c] for c, e in zip(mine, extents(t), strict=True)]
+            at = [0 if e == 1 else where[c] for c, e in zip(mine, t.shape, strict=True)]
             factors.append(accumulated(t[tuple(at)]))
         product = reduce(operator.mul, factors)
         return sum_over(product, tuple(over.values())) if over else product
@@ -72,14 +72,14 @@ def _labels(term: str, tensor: Tensor, dots: Sequence[str]) -> tuple[str, ...]:
 
 def _sizes(
     labels: Sequence[Sequence[str]], tensors: Sequence[Tensor], equation: str, name: str
-) -> dict[str, int]:
-    sizes: dict[str, int] = {}
+) -> dict[str, Extent]:
+    sizes: dict[str, Extent] = {}
     for mine, tensor in zip(labels, tensors, strict=True):
         if len(mine) != tensor.rank:
             raise ExprError(f"{name}: {equation!r} does not fit the shape {tensor.shape}")
-        for label, extent in zip(mine, extents(tensor), strict=True):
+        for label, extent in zip(mine, tensor.shape, strict=True):
             known = sizes.get(label, 1)
             if extent != known and 1 not in (extent, known):
                 raise ExprError(f"{name}: {label!r} of {equation!r} is {known} and {extent}")
-            sizes[label] = max(extent, known)
+            sizes[label] = extent if known == 1 else known
     return sizes

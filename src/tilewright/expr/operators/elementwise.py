@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from tilewright.expr.dtypes import FLOAT32, FLOAT64, INT32, DType
 from tilewright.expr.dtypes import dtype as dtype_of
 from tilewright.expr.nodes import Expr, Tensor, as_expr, binary, call, cast, select
-from tilewright.expr.operators.shapes import broadcast_read, broadcast_shapes, extents
+from tilewright.expr.operators.shapes import broadcast_read, broadcast_shapes
 from tilewright.expr.tensors import compute
 from tilewright.ground.errors import ExprError
 
@@ -34,7 +34,7 @@ def elementwise(
     tensors = [t for t in operands if isinstance(t, Tensor)]
     if not tensors:
         raise ExprError(f"{name} needs at least one tensor")
-    shape = broadcast_shapes(*(extents(t) for t in tensors))
+    shape = broadcast_shapes(*(t.shape for t in tensors))
 
     def body(*index: Any) -> Any:
         return fn(*(broadcast_read(t, index) if isinstance(t, Tensor) else t for t in operands))

@@ -23,7 +23,8 @@ from tilewright.expr.operators.shapes import (
     at_axis,
     axis_index,
     clamped,
-    extents,
+    number,
+    numbers,
 )
 from tilewright.expr.tensors import compute, reduce_axis
 from tilewright.expr.tensors import max as max_over
@@ -55,7 +56,7 @@ def _scatter(
     name: str,
 ) -> Tensor:
     """`x` with those of `count` updates that an element is `meant` by; the last one wins."""
-    shape = extents(x)
+    shape = numbers(x.shape, name)
     k = reduce_axis(count, "k")
     if reduction == "none":
 
@@ -102,8 +103,8 @@ def scatter_elements(
     element wins. Indices out of range are ignored. Raises ExprError for shapes that do not fit.
     """
     at = axis_index(axis, x.rank, name)
-    shape, window = extents(x), extents(indices)
-    if window != extents(updates) or len(window) != x.rank:
+    shape, window = numbers(x.shape, name), numbers(indices.shape, name)
+    if window != numbers(updates.shape, name) or len(window) != x.rank:
         raise ExprError(f"{name}: indices {window} and updates {updates.shape} for {shape}")
 
     def meant(index: tuple[Any, ...], k: Any) -> Expr:
@@ -137,9 +138,9 @@ def scatter_nd(
     `indices` [n, depth] name the leading `depth` dimensions, `updates` are [n, *the others]. Order,
     range and `reduction` as in `scatter_elements`.
     """
-    shape = extents(x)
-    count, depth = extents(indices)
-    if extents(updates) != (count, *shape[depth:]):
+    shape = numbers(x.shape, name)
+    count, depth = numbers(indices.shape, name)
+    if numbers(updates.shape, name) != (count, *shape[depth:]):
         raise ExprError(f"{name}: indices {indices.shape}, updates {updates.shape} for {shape}")
 
     def meant(index: tuple[Any, ...], k: Any) -> Expr:
@@ -158,8 +159,8 @@ def gather_nd(
     x: Tensor, indices: Tensor, batch_dims: int = 0, *, name: str = "gather_nd"
 ) -> Tensor:
     """y[b.., q..] = x[b.., indices[b.., q.., 0], indices[b.., q.., 1], ..], as `gather` clamps."""
-    shape = extents(x)
-    *outer, depth = extents(indices)
+    shape = x.shape
+    outer, depth = list(indices.shape[:-1]), number(indices.shape[-1], name)
     if batch_dims + depth > len(shape) or outer[:batch_dims] != list(shape[:batch_dims]):
         raise ExprError(f"{name}: indices {indices.shape} with {batch_dims=} for {shape}")
 
@@ -189,7 +190,7 @@ def cumulative(
     """
     at = axis_index(axis, x.rank, name)
     over, neutral = (prod_over, 1) if product else (sum_over, 0)
-    k = reduce_axis(extents(x)[at], "k")
+    k = reduce_axis(x.shape[at], "k")
 
     def body(*index: Any) -> Any:
         i, j = (index[at], as_expr(k)) if not reverse else (as_expr(k), index[at])
@@ -197,7 +198,7 @@ def cumulative(
         value = accumulated(x[at_axis(index, at, k)])
         return over(select(counted, value, const(neutral, value.dtype)), k)
 
-    return compute(extents(x), body, name=name, dtype=x.dtype)
+    return compute(x.shape, body, name=name, dtype=x.dtype)
 
 
 def before(other: Expr, own: Expr, there: Expr, here: Expr, *, largest: bool) -> Expr:
@@ -217,7 +218,7 @@ def top_indices(
     element's rank is the number of those before it. Raises ExprError when there are fewer than `k`.
     """
     at = axis_index(axis, x.rank, name)
-    shape = extents(x)
+    shape = numbers(x.shape, name)
     extent = shape[at]
     if not 1 <= k <= extent:
         raise ExprError(f"{name}: {k} of {extent} elements")
@@ -257,14 +258,14 @@ def triangle(x: Tensor, offset: int = 0, *, upper: bool = True, name: str = "tri
         kept = as_expr(column) >= row if upper else as_expr(column) <= row
         return select(kept, x[index], const(0, x.dtype.compute))
 
-    return compute(extents(x), body, name=name, dtype=x.dtype)
+    return compute(x.shape, body, name=name, dtype=x.dtype)
 
 
 def reverse_sequence(
     x: Tensor, lengths: Tensor, *, batch_axis: int, time_axis: int, name: str = "reverse_sequence"
 ) -> Tensor:
     """The first `lengths[b]` elements along `time_axis` reversed, the others in place."""
-    extent = extents(x)[time_axis]
+    extent = numbers(x.shape, name)[time_axis]
 
     def body(*index: Any) -> Expr:
         t = as_expr(index[time_axis])
@@ -272,7 +273,7 @@ def reverse_sequence(
         source = select(t < length, length - 1 - t, t)
         return x[at_axis(index, time_axis, clamped(source, extent))]
 
-    return compute(extents(x), body, name=name, dtype=x.dtype)
+    return compute(numbers(x.shape, name), body, name=name, dtype=x.dtype)
 
 
 def write_slice(
@@ -289,7 +290,7 @@ def write_slice(
     `circular` goes on at the beginning of the axis; otherwise what lies outside is dropped.
     """
     at = axis_index(axis, x.rank, name)
-    extent, width = extents(x)[at], extents(update)[at]
+    extent, width = numbers(x.shape, name)[at], numbers(update.shape, name)[at]
 
     def body(*index: Any) -> Expr:
         offset = as_expr(index[at]) - cast(INT64, starts[index[0]])
@@ -298,7 +299,7 @@ def write_slice(
         inside = (offset >= 0) & (offset < width)
         return select(inside, update[at_axis(index, at, clamped(offset, width))], x[index])
 
-    return compute(extents(x), body, name=name, dtype=x.dtype)
+    return compute(numbers(x.shape, name), body, name=name, dtype=x.dtype)
 
 
 def count_grams(x: Tensor, grams: Tensor, *, skips: int, name: str = "count_grams") -> Tensor:
@@ -306,8 +307,8 @@ def count_grams(x: Tensor, grams: Tensor, *, skips: int, name: str = "count_gram
 
     The elements of an occurrence are 1 + 0, 1, .. `skips` positions apart.
     """
-    rows, width = extents(x)
-    count, length = extents(grams)
+    rows, width = numbers(x.shape, name)
+    count, length = numbers(grams.shape, name)
     distances = skips + 1 if length > 1 else 1
     start, skip = reduce_axis(width, "t"), reduce_axis(distances, "s")
 
@@ -327,7 +328,7 @@ def determinant(x: Tensor, *, name: str = "determinant") -> Tensor:
 
     Raises ExprError for larger matrices, whose expansion has too many terms.
     """
-    *outer, rows, columns = extents(x)
+    *outer, rows, columns = numbers(x.shape, name)
     if rows != columns or rows > 5:
         raise ExprError(f"{name}: needs square matrices of at most 5 rows, got {x.shape}")
 

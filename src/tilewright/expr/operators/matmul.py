@@ -10,21 +10,23 @@ Products of narrow integers are summed in int32, which is the result's dtype.
 
 from __future__ import annotations
 
-from math import prod
 from typing import Any
 
 from tilewright.expr.dtypes import DTYPES, FLOAT32
-from tilewright.expr.nodes import Expr, Tensor, as_expr, call, cast
+from tilewright.expr.index.extents import product
+from tilewright.expr.nodes import Expr, Extent, Tensor, as_expr, call, cast
 from tilewright.expr.operators.shapes import (
+    Unequal,
     accumulated,
     broadcast_read,
     broadcast_shapes,
-    extents,
+    numbers,
     sum_dtype,
     with_axes,
 )
 from tilewright.expr.tensors import compute, reduce_axis
 from tilewright.expr.tensors import sum as sum_over
+from tilewright.expr.text import extent_text, shape_text
 from tilewright.ground.errors import ExprError
 
 
@@ -62,13 +64,13 @@ def batch_matmul(
     """
     if a.rank < 2 or b.rank < 2:
         raise ExprError(f"{name}: batch_matmul needs matrices, got {a.shape} and {b.shape}")
-    (*batch_a, rows, depth), (*batch_b, depth_b, columns) = extents(a), extents(b)
+    (*batch_a, rows, depth), (*batch_b, depth_b, columns) = a.shape, b.shape
     if transpose_a:
         rows, depth = depth, rows
     if transpose_b:
         depth_b, columns = columns, depth_b
     if depth != depth_b:
-        raise ExprError(f"{name}: {a.shape} and {b.shape} reduce over {depth} and {depth_b}")
+        raise _depths(name, a, b, depth, depth_b)
     batch = broadcast_shapes(tuple(batch_a), tuple(batch_b))
     k = reduce_axis(depth, "k")
 
@@ -82,6 +84,12 @@ def batch_matmul(
     shape = (*batch, rows, columns)
     kind = sum_dtype(a, b, wanted=dtype)
     return compute(shape, with_axes([*names, "i", "j"], body), name=name, dtype=kind)
+
+
+def _depths(name: str, a: Tensor, b: Tensor, depth: Extent, other: Extent) -> Unequal:
+    shapes = f"{shape_text(a.shape)} and {shape_text(b.shape)}"
+    over = f"{extent_text(depth)} and {extent_text(other)}"
+    return Unequal(f"{name}: {shapes} reduce over {over}", depth, other)
 
 
 def dense(
@@ -100,10 +108,10 @@ def dense(
     """
     if w.rank != 2 or x.rank < 1:
         raise ExprError(f"{name}: dense needs [..., k] and a matrix, got {x.shape} and {w.shape}")
-    *outer, depth = extents(x)
-    columns, depth_w = extents(w) if transpose_w else extents(w)[::-1]
+    *outer, depth = x.shape
+    columns, depth_w = w.shape if transpose_w else w.shape[::-1]
     if depth != depth_w:
-        raise ExprError(f"{name}: {x.shape} and {w.shape} reduce over {depth} and {depth_w}")
+        raise _depths(name, x, w, depth, depth_w)
     k = reduce_axis(depth, "k")
 
     def body(*index: Any) -> Expr:
@@ -112,13 +120,13 @@ def dense(
         return sum_over(accumulated(x[(*rows, k)]) * accumulated(weight), k)
 
     names = ["i"] if len(outer) == 1 else [f"i{d}" for d in range(len(outer))]
-    product = compute(
+    y = compute(
         (*outer, columns),
         with_axes([*names, "j"], body),
         name=name if bias is None else f"{name}_sum",
         dtype=sum_dtype(x, w, wanted=dtype),
     )
-    return product if bias is None else add_bias(product, bias, name=name)
+    return y if bias is None else add_bias(y, bias, name=name)
 
 
 MANY_ROWS = 4
@@ -141,10 +149,10 @@ def packed_dense(
     other, the first in the lowest bits; a block of them has one `scale` [n, blocks] and one `zero`.
     Raises ExprError when words hold no whole number of q, or not k of them.
     """
-    columns, blocks, length = extents(words)
-    *outer, depth = extents(x)
+    columns, blocks, length = numbers(words.shape, name)
+    *outer, depth = x.shape
     per, rest = divmod(words.dtype.bits, bits)
-    tables = [extents(t) for t in (scale, zero) if t is not None]
+    tables = [t.shape for t in (scale, zero) if t is not None]
     if words.dtype.kind != "uint" or rest or any(t != (columns, blocks) for t in tables):
         raise ExprError(f"{name}: {words} and {tables} are no weights of {bits} bits in blocks")
     if depth != blocks * length * per:
@@ -153,7 +161,8 @@ def packed_dense(
     block, word = reduce_axis(blocks, "block"), reduce_axis(length, "word")
     above = words.dtype.bits - bits
     over, pieces = [block, word], list[Any](range(per))
-    many = per == 1 or prod(outer) >= MANY_ROWS
+    rows = product(outer)
+    many = per == 1 or not isinstance(rows, int) or rows >= MANY_ROWS
     if many:
         over.append(reduce_axis(per, "piece"))
         pieces = over[2:]
@@ -199,4 +208,4 @@ def add_bias(x: Tensor, bias: Tensor, *, name: str) -> Tensor:
 
     source = x.source
     names = [a.name for a in getattr(source, "axes", ())]
-    return compute(extents(x), with_axes(names, body), name=name, dtype=x.dtype)
+    return compute(x.shape, with_axes(names, body), name=name, dtype=x.dtype)

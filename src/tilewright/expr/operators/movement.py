@@ -11,34 +11,60 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from functools import reduce
-from math import prod
-from typing import Any
+from itertools import accumulate
+from typing import Any, NamedTuple
 
 from tilewright.expr.dtypes import INT64
-from tilewright.expr.nodes import Expr, Tensor, as_expr, binary, call, cast, const, select
+from tilewright.expr.index.extents import (
+    add,
+    ceildiv,
+    floordiv,
+    maximum,
+    minimum,
+    mul,
+    product,
+    sub,
+)
+from tilewright.expr.nodes import (
+    Expr,
+    Extent,
+    Shape,
+    Tensor,
+    as_expr,
+    binary,
+    call,
+    cast,
+    const,
+    select,
+)
 from tilewright.expr.operators.shapes import (
+    Unequal,
     at_axis,
     axis_index,
     broadcast_read,
     broadcast_shapes,
     clamped,
-    extents,
     matching_groups,
+    number,
+    numbers,
 )
-from tilewright.expr.tensors import compute
+from tilewright.expr.tensors import canonical, compute
+from tilewright.expr.text import extent_text, shape_text
 from tilewright.ground.errors import ExprError
 
+END = 2**31 - 1
+"""A slice that ends here or later ends with the data."""
 PAD_MODES = ("constant", "reflect", "edge", "wrap")
 
 
-def reshape(x: Tensor, shape: Sequence[int], *, name: str = "reshape") -> Tensor:
+def reshape(x: Tensor, shape: Sequence[Extent], *, name: str = "reshape") -> Tensor:
     """The same elements in row-major order under another shape; one extent may be -1.
 
     Dimensions that stay whole keep plain indices; only those that are merged or divided go
     through a linear index. Raises ExprError when the element counts differ.
     """
-    source = extents(x)
-    target = _infer(tuple(int(e) for e in shape), source, name)
+    source = x.shape
+    target = _infer(tuple(map(canonical, shape)), source, name)
     groups = matching_groups(source, target)
 
     def body(*index: Any) -> Expr:
@@ -47,30 +73,34 @@ def reshape(x: Tensor, shape: Sequence[int], *, name: str = "reshape") -> Tensor
             linear: Any = 0
             for d in new:
                 linear = linear * target[d] + index[d]
-            inner = 1
+            inner: Extent = 1
             for d in reversed(old):
                 outermost = d == old[0]
                 where[d] = linear // inner if outermost else (linear // inner) % source[d]
-                inner *= source[d]
+                inner = mul(inner, source[d])
         return x[tuple(where)]
 
     return compute(target, body, name=name, dtype=x.dtype)
 
 
-def _infer(shape: tuple[int, ...], source: tuple[int, ...], name: str) -> tuple[int, ...]:
-    count = prod(source)
-    known = prod(e for e in shape if e != -1)
-    filled = tuple(count // max(known, 1) if e == -1 else e for e in shape)
-    if shape.count(-1) > 1 or prod(filled) != count or any(e < 1 for e in filled):
-        raise ExprError(f"{name}: {count} elements of shape {source} cannot take shape {shape}")
+def _infer(shape: Shape, source: Shape, name: str) -> Shape:
+    count = canonical(product(source))
+    known = canonical(product(e for e in shape if e != -1))
+    rest = canonical(floordiv(count, known)) if known != 0 else 0
+    filled = tuple(rest if e == -1 else e for e in shape)
+    is_short = any(isinstance(e, int) and e < 1 for e in filled)
+    if shape.count(-1) > 1 or canonical(product(filled)) != count or is_short:
+        raise ExprError(
+            f"{name}: {extent_text(count)} elements of shape {shape_text(source)} cannot take "
+            f"shape {shape_text(shape)}"
+        )
     return filled
 
 
 def flatten(x: Tensor, axis: int = 1, *, name: str = "flatten") -> Tensor:
     """A matrix: the dimensions before `axis` merged, and those from it on."""
     cut = axis if 0 <= axis <= x.rank else axis_index(axis, x.rank, name)
-    shape = extents(x)
-    return reshape(x, (prod(shape[:cut]), prod(shape[cut:])), name=name)
+    return reshape(x, (product(x.shape[:cut]), product(x.shape[cut:])), name=name)
 
 
 def transpose(
@@ -81,7 +111,7 @@ def transpose(
     order = tuple(axis_index(d, x.rank, name) for d in order)
     if sorted(order) != list(range(x.rank)):
         raise ExprError(f"{name}: {permutation} is no permutation of {x.rank} dimensions")
-    shape = extents(x)
+    shape = x.shape
 
     def body(*index: Any) -> Expr:
         return x[tuple(index[order.index(d)] for d in range(x.rank))]
@@ -99,16 +129,20 @@ def concat(tensors: Sequence[Tensor], axis: int = 0, *, name: str = "concat") ->
     first = tensors[0]
     at = axis_index(axis, first.rank, name)
     for t in tensors:
-        others = (extents(t)[:at], extents(t)[at + 1 :])
-        if others != (extents(first)[:at], extents(first)[at + 1 :]) or t.dtype != first.dtype:
-            raise ExprError(
-                f"{name}: {t.dtype} {t.shape} does not join {first.dtype} {first.shape} along "
-                f"dimension {at}"
+        others = (t.shape[:at], t.shape[at + 1 :])
+        if others != (first.shape[:at], first.shape[at + 1 :]) or t.dtype != first.dtype:
+            message = (
+                f"{name}: {t.dtype} {shape_text(t.shape)} does not join {first.dtype} "
+                f"{shape_text(first.shape)} along dimension {at}"
             )
-    starts = [0]
+            if t.rank == first.rank and t.dtype == first.dtype:
+                pairs = (p for d, p in enumerate(zip(t.shape, first.shape, strict=True)) if d != at)
+                raise Unequal(message, *next(p for p in pairs if p[0] != p[1]))
+            raise ExprError(message)
+    starts: list[Extent] = [0]
     for t in tensors:
-        starts.append(starts[-1] + extents(t)[at])
-    shape = (*extents(first)[:at], starts[-1], *extents(first)[at + 1 :])
+        starts.append(canonical(add(starts[-1], t.shape[at])))
+    shape = (*first.shape[:at], starts[-1], *first.shape[at + 1 :])
 
     def body(*index: Any) -> Expr:
         def between(low: int, high: int) -> Expr:
@@ -127,7 +161,7 @@ def stack(tensors: Sequence[Tensor], axis: int = 0, *, name: str = "stack") -> T
     """Tensors of one shape joined along a new dimension `axis` of the result."""
     at = axis_index(axis, tensors[0].rank + 1 if tensors else 1, name)
     widened = [
-        reshape(t, (*extents(t)[:at], 1, *extents(t)[at:]), name=f"{name}_{n}")
+        reshape(t, (*t.shape[:at], 1, *t.shape[at:]), name=f"{name}_{n}")
         for n, t in enumerate(tensors)
     ]
     return concat(widened, at, name=name)
@@ -135,61 +169,94 @@ def stack(tensors: Sequence[Tensor], axis: int = 0, *, name: str = "stack") -> T
 
 def strided_slice(
     x: Tensor,
-    starts: Sequence[int],
-    stops: Sequence[int],
+    starts: Sequence[Extent],
+    stops: Sequence[Extent],
     steps: Sequence[int] | None = None,
     axes: Sequence[int] | None = None,
     *,
+    lengths: Sequence[Extent] | None = None,
     name: str = "slice",
 ) -> Tensor:
     """`x[start:stop:step]` along `axes` (the leading ones when not given), as NumPy slices.
 
-    Steps may be negative; out-of-range ends are clamped. Raises ExprError on an empty result.
+    Steps may be negative; out-of-range ends are clamped. With `lengths`, so many elements from the
+    starts on, which are in range: who knows the ranges of sizes may know that. Raises ExprError on
+    an empty result.
     """
     along = tuple(range(len(starts))) if axes is None else tuple(axes)
     steps = (1,) * len(starts) if steps is None else tuple(steps)
     if not len(starts) == len(stops) == len(steps) == len(along):
         raise ExprError(f"{name}: starts, stops, steps and axes differ in length")
-    ranges = [range(e) for e in extents(x)]
-    for axis, start, stop, step in zip(along, starts, stops, steps, strict=True):
+    taken = [Taken(0, 1, e) for e in x.shape]
+    for n, (axis, start, stop, step) in enumerate(zip(along, starts, stops, steps, strict=True)):
         if step == 0:
             raise ExprError(f"{name}: a step of 0 along dimension {axis}")
         d = axis_index(axis, x.rank, name)
-        ranges[d] = range(extents(x)[d])[start:stop:step]
-    return _take_ranges(x, ranges, name)
+        if lengths is None:
+            taken[d] = taken_of(x.shape[d], start, stop, step, name)
+        else:
+            taken[d] = Taken(start, step, lengths[n])
+    return _take(x, taken, name)
 
 
-def _take_ranges(x: Tensor, ranges: Sequence[range], name: str) -> Tensor:
-    if not all(ranges):
-        raise ExprError(f"{name}: the slice of {x.shape} has no elements: {ranges}")
+class Taken(NamedTuple):
+    """`length` elements along a dimension, `step` apart, from `start` on."""
+
+    start: Extent
+    step: int
+    length: Extent
+
+
+def taken_of(extent: Extent, start: Extent, stop: Extent, step: int, name: str) -> Taken:
+    """What NumPy's slice takes of a dimension; ends over sizes do not count from its end."""
+    if isinstance(extent, int) and isinstance(start, int) and isinstance(stop, int):
+        found = range(extent)[start:stop:step]
+        return Taken(found.start, found.step, len(found))
+    if step < 0:
+        number(extent, f"{name} with the step {step}")
+    first, last = (_clamped_end(extent, e) for e in (start, stop))
+    return Taken(first, step, canonical(ceildiv(maximum(canonical(sub(last, first)), 0), step)))
+
+
+def _clamped_end(extent: Extent, end: Extent) -> Extent:
+    if isinstance(end, int):
+        if end < 0:
+            return maximum(add(extent, end), 0)
+        if end == 0 or end >= END:
+            return extent if end else 0
+    return extent if end == extent else minimum(extent, end)
+
+
+def _take(x: Tensor, ranges: Sequence[Taken], name: str) -> Tensor:
+    if any(r.length == 0 for r in ranges):
+        raise ExprError(f"{name}: the slice of {shape_text(x.shape)} has no elements")
 
     def body(*index: Any) -> Expr:
         return x[tuple(i * r.step + r.start for i, r in zip(index, ranges, strict=True))]
 
-    return compute(tuple(len(r) for r in ranges), body, name=name, dtype=x.dtype)
+    return compute(tuple(r.length for r in ranges), body, name=name, dtype=x.dtype)
 
 
 def split(
-    x: Tensor, sections: int | Sequence[int], axis: int = 0, *, name: str = "split"
+    x: Tensor, sections: int | Sequence[Extent], axis: int = 0, *, name: str = "split"
 ) -> list[Tensor]:
     """Consecutive parts along `axis`: `sections` equal ones, or one of each given extent."""
     at = axis_index(axis, x.rank, name)
-    extent = extents(x)[at]
+    extent = x.shape[at]
+    sizes: list[Extent]
     if isinstance(sections, int):
+        extent = number(extent, name)
         size = -(-extent // sections)
         sizes = [min(size, extent - low) for low in range(0, extent, size)]
     else:
-        sizes = list(sections)
-    if sum(sizes) != extent or any(s < 1 for s in sizes):
-        raise ExprError(f"{name}: {sections} parts do not make up the extent {extent}")
-    parts = []
-    low = 0
-    for number, size in enumerate(sizes):
-        ranges = [range(e) for e in extents(x)]
-        ranges[at] = range(low, low + size)
-        parts.append(_take_ranges(x, ranges, f"{name}_{number}"))
-        low += size
-    return parts
+        sizes = list(map(canonical, sections))
+    ends = [canonical(e) for e in accumulate((0, *sizes), add)]
+    if ends[-1] != extent or any(isinstance(s, int) and s < 1 for s in sizes):
+        listed = extent_text(sections) if isinstance(sections, int) else shape_text(sections)
+        raise ExprError(f"{name}: {listed} parts do not make up the extent {extent_text(extent)}")
+    whole = tuple(Taken(0, 1, e) for e in x.shape)
+    parts = [Taken(low, 1, size) for low, size in zip(ends[:-1], sizes, strict=True)]
+    return [_take(x, at_axis(whole, at, p), f"{name}_{n}") for n, p in enumerate(parts)]
 
 
 def gather(x: Tensor, indices: Tensor, axis: int = 0, *, name: str = "gather") -> Tensor:
@@ -199,13 +266,13 @@ def gather(x: Tensor, indices: Tensor, axis: int = 0, *, name: str = "gather") -
     of them reads outside `x`. Raises ExprError when `indices` is not of an integer dtype.
     """
     at = axis_index(axis, x.rank, name)
-    shape = extents(x)
+    shape = x.shape
 
     def body(*index: Any) -> Expr:
         where = clamped_index(indices[index[at : at + indices.rank]], shape[at], name)
         return x[(*index[:at], where, *index[at + indices.rank :])]
 
-    whole = (*shape[:at], *extents(indices), *shape[at + 1 :])
+    whole = (*shape[:at], *indices.shape, *shape[at + 1 :])
     return compute(whole, body, name=name, dtype=x.dtype)
 
 
@@ -218,13 +285,13 @@ def gather_elements(
         raise ExprError(f"{name}: indices {indices.shape} need {x.rank} dimensions")
 
     def body(*index: Any) -> Expr:
-        where = clamped_index(indices[index], extents(x)[at], name)
+        where = clamped_index(indices[index], x.shape[at], name)
         return x[at_axis(index, at, where)]
 
-    return compute(extents(indices), body, name=name, dtype=x.dtype)
+    return compute(indices.shape, body, name=name, dtype=x.dtype)
 
 
-def clamped_index(value: Expr, extent: int, name: str) -> Expr:
+def clamped_index(value: Expr, extent: Extent, name: str) -> Expr:
     """An int64 index within `extent`, negative values counting from the end."""
     if value.dtype.kind not in ("int", "uint"):
         raise ExprError(f"{name}: indices must be integers, not {value.dtype}")
@@ -251,8 +318,8 @@ def pad(
         )
     if not any(p for pair in pads for p in pair):
         return x
-    shape = extents(x)
-    whole = tuple(e + sum(p) for e, p in zip(shape, pads, strict=True))
+    shape = x.shape
+    whole = tuple(add(e, sum(p)) for e, p in zip(shape, pads, strict=True))
 
     def body(*index: Any) -> Expr:
         at = [i - before for i, (before, _) in zip(index, pads, strict=True)]
@@ -268,14 +335,16 @@ def pad(
     return compute(whole, body, name=name, dtype=x.dtype)
 
 
-def _edge(i: Any, extent: int, pads: tuple[int, int]) -> Expr:
+def _edge(i: Any, extent: Extent, pads: tuple[int, int]) -> Expr:
     i = binary("max", i, 0) if pads[0] > 0 else i
     return binary("min", i, extent - 1) if pads[1] > 0 else as_expr(i)
 
 
-def _reflect(i: Any, extent: int, pads: tuple[int, int]) -> Expr:
+def _reflect(i: Any, extent: Extent, pads: tuple[int, int]) -> Expr:
     """(n - 1) - |(n - 1) - |i||; a pad longer than the data bounces with period 2 (n - 1)."""
-    last = extent - 1
+    if not any(pads):
+        return as_expr(i)
+    last = number(extent, "a pad that reflects") - 1
     if max(pads) > last:
         i = i % max(2 * last, 1)
     elif pads[0] > 0:
@@ -283,20 +352,20 @@ def _reflect(i: Any, extent: int, pads: tuple[int, int]) -> Expr:
     return as_expr(last - call("abs", last - i) if pads[1] > 0 or max(pads) > last else i)
 
 
-def _wrap(i: Any, extent: int, pads: tuple[int, int]) -> Expr:
+def _wrap(i: Any, extent: Extent, pads: tuple[int, int]) -> Expr:
     return i % extent if any(p > 0 for p in pads) else as_expr(i)
 
 
-PERIODIC: dict[str, Callable[[Any, int, tuple[int, int]], Expr]] = {
+PERIODIC: dict[str, Callable[[Any, Extent, tuple[int, int]], Expr]] = {
     "edge": _edge,
     "reflect": _reflect,
     "wrap": _wrap,
 }
 
 
-def broadcast_to(x: Tensor, shape: Sequence[int], *, name: str = "broadcast") -> Tensor:
+def broadcast_to(x: Tensor, shape: Sequence[Extent], *, name: str = "broadcast") -> Tensor:
     """`x` repeated to `shape` (or to the shape both broadcast to, as ONNX Expand does)."""
-    whole = broadcast_shapes(extents(x), tuple(int(e) for e in shape))
+    whole = broadcast_shapes(x.shape, tuple(map(canonical, shape)))
     return compute(whole, lambda *i: broadcast_read(x, i), name=name, dtype=x.dtype)
 
 
@@ -304,8 +373,8 @@ def tile(x: Tensor, repeats: Sequence[int], *, name: str = "tile") -> Tensor:
     """`x` repeated `repeats[d]` times along dimension `d`."""
     if len(repeats) != x.rank:
         raise ExprError(f"{name}: {len(repeats)} repeats for {x.rank} dimensions")
-    shape = extents(x)
-    whole = tuple(e * int(r) for e, r in zip(shape, repeats, strict=True))
+    shape = x.shape
+    whole = tuple(mul(e, int(r)) for e, r in zip(shape, repeats, strict=True))
 
     def body(*index: Any) -> Expr:
         return x[tuple(i % e for i, e in zip(index, shape, strict=True))]
@@ -330,14 +399,15 @@ def depth_to_space(
         channel = phase * depth + c if mode == "DCR" else c * (block * block) + phase
         return x[n, h // block, w // block, channel]
 
-    return compute((n, h * block, w * block, depth), body, name=name, dtype=x.dtype)
+    return compute((n, mul(h, block), mul(w, block), depth), body, name=name, dtype=x.dtype)
 
 
 def space_to_depth(
     x: Tensor, block: int, *, mode: str = "DCR", name: str = "space_to_depth"
 ) -> Tensor:
     """[n, h, w, c] -> [n, h / b, w / b, b² * c], channels ordered (b, b, c); (c, b, b) in "CRD"."""
-    n, h, w, c = _image(x, name)
+    n, *sides, c = _image(x, name)
+    h, w = numbers(sides, name)
     if h % block or w % block or mode not in ("DCR", "CRD"):
         raise ExprError(f"{name}: block {block} of {h} x {w}, mode {mode!r} (DCR or CRD)")
     depth = c
@@ -352,23 +422,24 @@ def space_to_depth(
     return compute((n, h // block, w // block, c * block * block), body, name=name, dtype=x.dtype)
 
 
-def _image(x: Tensor, name: str) -> tuple[int, int, int, int]:
+def _image(x: Tensor, name: str) -> tuple[Extent, Extent, Extent, int]:
     if x.rank != 4:
         raise ExprError(f"{name} needs [n, h, w, c], got {x.shape}")
-    n, h, w, c = extents(x)
-    return n, h, w, c
+    n, h, w, c = x.shape
+    return n, h, w, number(c, name)
 
 
 def upsample_nearest(x: Tensor, shape: Sequence[int], *, name: str = "upsample") -> Tensor:
     """Spatial dimensions resized to `shape`: output `i` reads input floor(i * in / out)."""
-    spatial = extents(x)[1:-1]
+    spatial = numbers(x.shape[1:-1], name)
     if len(shape) != len(spatial):
         raise ExprError(f"{name}: shape {shape} for the spatial dimensions {spatial}")
-    whole = (extents(x)[0], *(int(e) for e in shape), extents(x)[-1])
+    sides = numbers(shape, name)
+    whole = (x.shape[0], *sides, x.shape[-1])
 
     def body(n: Any, *index: Any) -> Expr:
         *at, c = index
-        rows = zip(at, spatial, whole[1:-1], strict=True)
+        rows = zip(at, spatial, sides, strict=True)
         return x[(n, *(_scaled(i, old, new) for i, old, new in rows), c)]
 
     return compute(whole, body, name=name, dtype=x.dtype)

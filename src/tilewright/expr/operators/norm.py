@@ -10,9 +10,9 @@ lrn(x, size=5)                  local response normalisation across channels
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import prod
 from typing import Any
 
+from tilewright.expr.index.extents import product
 from tilewright.expr.nodes import Axis, Expr, Tensor, call
 from tilewright.expr.operators.elementwise import elementwise
 from tilewright.expr.operators.movement import pad, reshape
@@ -24,7 +24,7 @@ from tilewright.expr.operators.reduce import (
     reduce_sum,
     reduce_sum_square,
 )
-from tilewright.expr.operators.shapes import axis_index, axis_indices, extents
+from tilewright.expr.operators.shapes import axis_index, axis_indices, mean_of, number
 from tilewright.expr.tensors import compute, reduce_axis
 from tilewright.expr.tensors import sum as sum_over
 from tilewright.ground.errors import ExprError
@@ -91,13 +91,14 @@ def group_norm(
     name: str = "group_norm",
 ) -> Tensor:
     """Layer norm of each image over its spatial dimensions and a group of the last channels."""
-    *outer, channels = extents(x)
+    *outer, last = x.shape
+    channels = number(last, name)
     if channels % groups:
         raise ExprError(f"{name}: {groups} groups do not divide {channels} channels")
     grouped = reshape(x, (*outer, groups, channels // groups), name=f"{name}_grouped")
     axes = (*range(1, x.rank - 1), x.rank)
     centred = _centred_norm(grouped, axes, None, None, epsilon, f"{name}_unit")
-    flat = reshape(centred, extents(x), name=f"{name}_flat")
+    flat = reshape(centred, x.shape, name=f"{name}_flat")
     return elementwise(lambda v, s, b: v * s + b, flat, scale, bias, name=name)
 
 
@@ -109,20 +110,20 @@ def _centred_norm(
     epsilon: float,
     name: str,
 ) -> Tensor:
-    share = 1 / prod(extents(x)[d] for d in axes)
+    count = product(x.shape[d] for d in axes)
     total = reduce_sum(x, axes, keepdims=True, name=f"{name}_sum")
 
     def squares(v: Expr, over: tuple[Axis, ...]) -> Expr:
-        centred = v - total[_kept(v, axes)] * share
+        centred = v - mean_of(total[_kept(v, axes)], count)
         return sum_over(centred * centred, over)
 
     spread = reduce(x, axes, squares, keepdims=True, dtype=total.dtype, name=f"{name}_squares")
     factor = elementwise(
-        lambda v: 1.0 / call("sqrt", v * share + epsilon), spread, name=f"{name}_factor"
+        lambda v: 1.0 / call("sqrt", mean_of(v, count) + epsilon), spread, name=f"{name}_factor"
     )
 
     def body(v: Expr, s: Expr, f: Expr, *affine: Expr) -> Expr:
-        result = (v - s * share) * f
+        result = (v - mean_of(s, count)) * f
         return _affine(result, scale is not None, affine)
 
     extra = [t for t in (scale, bias) if t is not None]
@@ -151,10 +152,10 @@ def rms_norm(
     name: str = "rms_norm",
 ) -> Tensor:
     """x / sqrt(mean of x² + epsilon) · scale over `axes` (Zhang and Sennrich, 2019)."""
-    share = 1 / prod(extents(x)[d] for d in axis_indices(axes, x.rank, name))
+    count = product(x.shape[d] for d in axis_indices(axes, x.rank, name))
     squares = reduce_sum_square(x, axes, keepdims=True, name=f"{name}_squares")
     factor = elementwise(
-        lambda v: 1.0 / call("sqrt", v * share + epsilon), squares, name=f"{name}_factor"
+        lambda v: 1.0 / call("sqrt", mean_of(v, count) + epsilon), squares, name=f"{name}_factor"
     )
     extra = [] if scale is None else [scale]
     body: Callable[..., Expr] = lambda v, f, *s: _affine(v * f, scale is not None, s)  # noqa: E731
@@ -209,7 +210,7 @@ def lrn(
         v = padded[(*index[:-1], index[-1] + r)]
         return sum_over(v * v, r)
 
-    total = compute(extents(x), squares, name=f"{name}_squares", dtype=x.dtype.accumulator)
+    total = compute(x.shape, squares, name=f"{name}_squares", dtype=x.dtype.accumulator)
     return elementwise(
         lambda v, s: v / _power(s * (alpha / size) + bias, beta), x, total, name=name, dtype=x.dtype
     )

@@ -15,13 +15,25 @@ from math import prod
 from typing import Any, Unpack
 
 from tilewright.expr.dtypes import INT64, DType
-from tilewright.expr.nodes import Expr, Read, Tensor, as_expr, binary, call, cast, const, select
+from tilewright.expr.index.extents import add
+from tilewright.expr.nodes import (
+    Expr,
+    Extent,
+    Read,
+    Tensor,
+    as_expr,
+    binary,
+    call,
+    const,
+    select,
+)
 from tilewright.expr.operators.elementwise import elementwise
 from tilewright.expr.operators.reduce import reduce_max, reduce_mean
 from tilewright.expr.operators.shapes import (
     PerAxis,
     clamped,
-    extents,
+    mean_of,
+    numbers,
     spatial_names,
     with_axes,
 )
@@ -79,9 +91,9 @@ def avg_pool(
     def scale(*index: Any) -> Expr:
         count = _count(index[1:-1], windows, count_include_pad)
         value = total[index]
-        return value * (1 / count) if isinstance(count, int) else value / cast(value.dtype, count)
+        return mean_of(value, count)
 
-    return compute(extents(total), with_axes(_names(windows), scale), name=name, dtype=x.dtype)
+    return compute(total.shape, with_axes(_names(windows), scale), name=name, dtype=x.dtype)
 
 
 def max_pool_indices(
@@ -97,11 +109,12 @@ def max_pool_indices(
     `column_major` counts the spatial dimensions from the first one. Of several NaN it is the last,
     as in PyTorch; padding is nowhere.
     """
+    spatial, channels = numbers(x.shape[1:-1], name), x.shape[-1]
     best = max_pool(x, kernel, name=f"{name}_value", **sliding)
     windows = _windows(x, kernel, name, sliding)
     padded = windows.padded(x, x.dtype.neutral("max"), name=f"{name}_pad")
-    strides = _strides(windows.spatial[::-1])[::-1] if column_major else _strides(windows.spatial)
-    channels, image = extents(x)[-1], prod(windows.spatial)
+    strides = _strides(spatial[::-1])[::-1] if column_major else _strides(spatial)
+    image = prod(spatial)
 
     def body(*index: Any) -> Expr:
         n, *window, c = index
@@ -119,7 +132,7 @@ def max_pool_indices(
         return min_over(found, windows.axes)
 
     named = with_axes(_names(windows), body)
-    first = compute(extents(best), named, name=f"{name}_first", dtype=INT64)
+    first = compute(best.shape, named, name=f"{name}_first", dtype=INT64)
     return elementwise(lambda v: select(v < 0, -1 - v, v), first, name=name)
 
 
@@ -141,14 +154,15 @@ def col2im(
     Raises ExprError when the extents of `x` do not fit the windows.
     """
     windows = Windows.over(shape, kernel, name=name, **sliding)
-    batch, columns, places = extents(x)
-    if places != prod(windows.out) or columns % prod(kernel):
-        raise ExprError(f"{name}: {x.shape} does not fit {windows.out} windows of {kernel}")
+    out = numbers(windows.out, name)
+    batch, columns, places = x.shape[0], *numbers(x.shape[1:], name)
+    if places != prod(out) or columns % prod(kernel):
+        raise ExprError(f"{name}: {x.shape} does not fit {out} windows of {kernel}")
     axes = [reduce_axis(k, f"r{d}") for d, k in enumerate(kernel)]
 
     def body(n: Any, c: Any, *at: Any) -> Expr:
         column, window, valid = as_expr(c), as_expr(0), as_expr(True)
-        for d, (i, stride, count) in enumerate(zip(at, windows.stride, windows.out, strict=True)):
+        for d, (i, stride, count) in enumerate(zip(at, windows.stride, out, strict=True)):
             start = i + windows.pads[d][0] - axes[d] * windows.dilation[d]
             number = start // stride
             valid = valid & (start >= 0) & (number < count) & (start % stride).eq(0)
@@ -175,7 +189,7 @@ def _windows(x: Tensor, kernel: PerAxis, name: str, sliding: Pooling) -> Windows
     """Windows over `x`, each of which sees some of it."""
     if x.rank < 3:
         raise ExprError(f"{name} needs [n, *spatial, c], got {x.shape}")
-    windows = Windows.over(extents(x)[1:-1], kernel, name=name, **sliding)
+    windows = Windows.over(x.shape[1:-1], kernel, name=name, **sliding)
     for pads, reach in zip(windows.pads, windows.reach, strict=True):
         if max(pads) >= reach:
             raise ExprError(f"{name}: the padding {pads} is as wide as a window, {reach} elements")
@@ -199,11 +213,11 @@ def _over_windows(
     def body(*index: Any) -> Any:
         return over(_element(padded, index, windows), windows.axes)
 
-    shape = (extents(padded)[0], *windows.out, extents(padded)[-1])
+    shape = (padded.shape[0], *windows.out, padded.shape[-1])
     return compute(shape, with_axes(_names(windows), body), name=name, dtype=dtype)
 
 
-def _count(window: Sequence[Any], windows: Windows, count_include_pad: bool) -> int | Expr:
+def _count(window: Sequence[Any], windows: Windows, count_include_pad: bool) -> Extent:
     """Elements that each window averages over: an int where that is the same everywhere."""
     constant, varying = 1, None
     rows = zip(
@@ -212,9 +226,12 @@ def _count(window: Sequence[Any], windows: Windows, count_include_pad: bool) -> 
         strict=True,
     )
     for position, extent, kernel, stride, dilation, (before, after), reach, count in rows:
-        low, high = (-before, extent + after) if count_include_pad else (0, extent)
-        last = (count - 1) * stride - before
-        if low <= -before and last + reach <= high:
+        low, high = (-before, add(extent, after)) if count_include_pad else (0, extent)
+        if isinstance(count, int) and isinstance(high, int):
+            fits = (count - 1) * stride - before + reach <= high
+        else:  # no window hangs over a size
+            fits = count_include_pad or after == 0
+        if low <= -before and fits:
             constant *= kernel
             continue
         inside = _inside(position * stride - before, (low, high), kernel, dilation)
@@ -222,7 +239,7 @@ def _count(window: Sequence[Any], windows: Windows, count_include_pad: bool) -> 
     return constant if varying is None else varying * constant
 
 
-def _inside(start: Expr, bounds: tuple[int, int], kernel: int, dilation: int) -> Expr:
+def _inside(start: Expr, bounds: tuple[int, Extent], kernel: int, dilation: int) -> Expr:
     """How many of start, start + dilation, … (`kernel` of them) lie in [bounds[0], bounds[1])."""
     step = dilation - 1
     first = binary("max", (as_expr(bounds[0]) - start + step) // dilation, 0)

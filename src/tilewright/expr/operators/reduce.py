@@ -9,13 +9,13 @@ elementwise stage. `argmax` takes two: the value, then the least index where it 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import prod
 from typing import Any, TypeAlias
 
 from tilewright.expr.dtypes import INT64, DType
+from tilewright.expr.index.extents import product
 from tilewright.expr.nodes import Axis, Expr, Tensor, as_expr, call, const, select
 from tilewright.expr.operators.elementwise import elementwise, quotient
-from tilewright.expr.operators.shapes import accumulated, axis_index, axis_indices, extents
+from tilewright.expr.operators.shapes import accumulated, axis_index, axis_indices, mean_of
 from tilewright.expr.tensors import compute, reduce_axis
 from tilewright.expr.tensors import max as max_over
 from tilewright.expr.tensors import min as min_over
@@ -39,7 +39,7 @@ def reduce(
     gone = axis_indices(axes, x.rank, name)
     if not gone:
         raise ExprError(f"{name}: no axes to reduce over in shape {x.shape}")
-    over = {d: reduce_axis(extents(x)[d], f"r{d}") for d in gone}
+    over = {d: reduce_axis(x.shape[d], f"r{d}") for d in gone}
 
     def element(*index: Any) -> Any:
         left = iter(index)
@@ -49,7 +49,7 @@ def reduce(
             where.append(over.get(d, kept))
         return body(x[tuple(where)], tuple(over.values()))
 
-    shape = [1 if d in over else e for d, e in enumerate(extents(x)) if keepdims or d not in over]
+    shape = [1 if d in over else e for d, e in enumerate(x.shape) if keepdims or d not in over]
     return compute(shape, element, name=name, dtype=dtype)
 
 
@@ -107,10 +107,10 @@ def reduce_mean(
 ) -> Tensor:
     """Mean over `axes` (all when None); integers round towards zero."""
     total = reduce_sum(x, axes, keepdims=keepdims, name=f"{name}_sum")
-    count = prod(extents(x)[d] for d in axis_indices(axes, x.rank, name))
+    count = product(x.shape[d] for d in axis_indices(axes, x.rank, name))
 
     def body(v: Expr) -> Expr:
-        return v * (1 / count) if v.dtype.is_float else quotient(v, count)
+        return mean_of(v, count) if v.dtype.is_float else quotient(v, count)
 
     return elementwise(body, total, name=name)
 
@@ -133,7 +133,7 @@ def reduce_logsumexp(
         where = tuple(0 if d in gone else next(left) for d in range(x.rank))
         return call("log", total[where]) + shift[where]
 
-    shape = [e for d, e in enumerate(extents(total)) if d not in gone]
+    shape = [e for d, e in enumerate(total.shape) if d not in gone]
     return compute(shape, body, name=name, dtype=x.dtype)
 
 
@@ -173,7 +173,7 @@ def _index_of(
 ) -> Tensor:
     """Where `best` stands along `axis`; NaN, which is the best of its row, stands for itself."""
     at = axis_index(axis, x.rank, name)
-    extent = extents(x)[at]
+    extent = x.shape[at]
     k = reduce_axis(extent, f"r{at}")
 
     def body(*index: Any) -> Expr:
@@ -181,7 +181,7 @@ def _index_of(
         found = same(x[(*before, k, *after)], best[(*before, 0, *after)])
         if select_last:
             return max_over(select(found, as_expr(k), const(0, INT64)), k)
-        return min_over(select(found, as_expr(k), const(extent - 1, INT64)), k)
+        return min_over(select(found, as_expr(k), as_expr(extent - 1)), k)
 
-    shape = [e for d, e in enumerate(extents(best)) if keepdims or d != at]
+    shape = [e for d, e in enumerate(best.shape) if keepdims or d != at]
     return compute(shape, body, name=name, dtype=INT64)

@@ -24,7 +24,7 @@ from tilewright.expr.operators.shapes import (
     at_axis,
     axis_index,
     clamped,
-    extents,
+    numbers,
 )
 from tilewright.expr.tensors import compute, reduce_axis
 from tilewright.expr.tensors import max as max_over
@@ -43,15 +43,15 @@ def resample(
 ) -> Tensor:
     """Weighted sums of elements along `axis`: `at` and `weights` are [outputs, taps]."""
     d = axis_index(axis, x.rank, name)
-    outputs, taps = extents(weights)
+    outputs, taps = numbers(weights.shape, name)
     t = reduce_axis(taps, "t")
 
     def body(*index: Any) -> Any:
-        where = clamped_index(at[index[d], t], extents(x)[d], name)
+        where = clamped_index(at[index[d], t], numbers(x.shape, name)[d], name)
         value = accumulated(x[at_axis(index, d, where)])
         return sum_over(cast(value.dtype, weights[index[d], t]) * value, t)
 
-    return compute(at_axis(extents(x), d, outputs), body, name=name, dtype=x.dtype)
+    return compute(at_axis(numbers(x.shape, name), d, outputs), body, name=name, dtype=x.dtype)
 
 
 def _near(v: Expr, extent: int) -> Expr:
@@ -108,9 +108,9 @@ def grid_sample(
     `mode` is "nearest", "linear" or "cubic"; `padding` is "zeros", "border" or "reflection". The
     positions are tensors of their own: all channels share them.
     """
-    spatial = extents(x)[2:]
+    spatial = numbers(x.shape, name)[2:]
     rank = len(spatial)
-    if extents(grid)[-1] != rank or grid.rank != rank + 2 or padding not in PADDING:
+    if numbers(grid.shape, name)[-1] != rank or grid.rank != rank + 2 or padding not in PADDING:
         raise ExprError(f"{name}: grid {grid.shape} and {padding=} for {x.shape}")
     kind = x.dtype.compute
     borders = [(0.0, n - 1.0) if align_corners else (-0.5, n - 0.5) for n in spatial]
@@ -127,7 +127,7 @@ def grid_sample(
 
     def positions(d: int) -> Tensor:
         return compute(
-            extents(grid)[:-1],
+            numbers(grid.shape, name)[:-1],
             lambda *index: _near(position(index, d), spatial[d]),
             name=f"{name}_at{d}",
             hints={"inline": False},
@@ -150,7 +150,7 @@ def grid_sample(
         return reduce(operator.add, map(term, product(*taps)))
 
     at = [positions(d) for d in range(rank)]
-    shape = (*extents(x)[:2], *extents(grid)[1:-1])
+    shape = (*numbers(x.shape, name)[:2], *numbers(grid.shape, name)[1:-1])
     return compute(shape, body, name=name, dtype=x.dtype)
 
 
@@ -178,7 +178,7 @@ def roi_align(
 
     A bin is the mean (or maximum) of `samples`² points between the elements of image `batch[r]`.
     """
-    _, channels, height, width = extents(x)
+    _, channels, height, width = numbers(x.shape, name)
     kind = x.dtype.compute
     i, j = reduce_axis(samples, "i"), reduce_axis(samples, "j")
 
@@ -200,7 +200,7 @@ def roi_align(
     def points(r: Any, c: Any, h: Any, w: Any) -> list[Expr]:
         valid_y, *rows = along(r, h, i, 1, height, shape[0])
         valid_x, *columns = along(r, w, j, 0, width, shape[1])
-        image = clamped_index(batch[r], extents(x)[0], name)
+        image = clamped_index(batch[r], numbers(x.shape, name)[0], name)
         zero = const(0, kind)
         return [
             select(valid_y & valid_x, x[image, c, a, b] * p * q, zero)
@@ -213,7 +213,7 @@ def roi_align(
             return sum_over(reduce(operator.add, terms) * (1 / samples**2), (i, j))
         return max_over(reduce(lambda a, b: binary("max", a, b), terms), (i, j))
 
-    whole = (extents(rois)[0], channels, *shape)
+    whole = (numbers(rois.shape, name)[0], channels, *shape)
     return compute(whole, body, name=name, dtype=x.dtype)
 
 
@@ -236,13 +236,13 @@ def deform_conv(
     by mask[n, (g·kh + p)·kw + q, i, j]; g is the channel's group of `offset_groups`. What the taps
     read is a tensor of its own, from which all outputs are summed.
     """
-    batch, channels, *spatial = extents(x)
-    outputs, depth, *kernel = extents(w)
+    batch, channels, *spatial = numbers(x.shape, name)
+    outputs, depth, *kernel = numbers(w.shape, name)
     if len(spatial) != 2 or depth * groups != channels or channels % offset_groups:
         raise ExprError(f"{name}: input {x.shape} and weights {w.shape} in {groups} groups")
     kind: DType = x.dtype.compute
     c, p, q = reduce_axis(depth, "rc"), reduce_axis(kernel[0], "rh"), reduce_axis(kernel[1], "rw")
-    image = extents(offsets)[2:]
+    image = numbers(offsets.shape, name)[2:]
 
     def sampled(n: Any, channel: Any, p: Any, q: Any, i: Any, j: Any) -> Expr:
         group = as_expr(channel) // (channels // offset_groups)

@@ -8,14 +8,14 @@ matching_groups((1, 6, 4, 5), (2, 3, 20)) == [([1], [0, 1]), ([2, 3], [2])]
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
-from math import prod
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from tilewright.expr.dtypes import DTYPES, DType
-from tilewright.expr.nodes import Expr, Read, Tensor, as_expr, binary, cast
+from tilewright.expr.index.extents import mul
+from tilewright.expr.nodes import Expr, Extent, Read, Shape, Tensor, as_expr, binary, cast
+from tilewright.expr.tensors import canonical
+from tilewright.expr.text import extent_text, shape_text
 from tilewright.ground.errors import ExprError
 
 Pairs: TypeAlias = tuple[tuple[int, int], ...]
@@ -25,11 +25,24 @@ PerAxis: TypeAlias = int | Sequence[int]
 SPATIAL_NAMES = {1: ("w",), 2: ("h", "w"), 3: ("d", "h", "w")}
 
 
-def extents(x: Tensor) -> tuple[int, ...]:
-    """The shape as ints. Raises ExprError for a symbolic one: operators are pure math."""
-    if not all(isinstance(e, int) for e in x.shape):
-        raise ExprError(f"{x.name} has the symbolic shape {x.shape}; operators need ints")
-    return tuple(e for e in x.shape if isinstance(e, int))
+class Unequal(ExprError):
+    """Two extents that an operator needs to be one, so that it may be said that they are."""
+
+    def __init__(self, message: str, a: Extent, b: Extent) -> None:
+        super().__init__(message)
+        self.extents = (a, b)
+
+
+def numbers(extents: Iterable[Extent], who: str) -> tuple[int, ...]:
+    """Extents that an operator needs to know. Raises ExprError for one over sizes."""
+    return tuple(number(e, who) for e in extents)
+
+
+def number(extent: Extent, who: str) -> int:
+    """An extent that an operator needs to know. Raises ExprError for one over sizes."""
+    if not isinstance(extent, int):
+        raise ExprError(f"{who} needs a number where the extent is {extent_text(extent)}")
+    return extent
 
 
 def with_axes(names: Sequence[str], fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -88,12 +101,20 @@ def padding_pairs(padding: Padding, rank: int) -> Pairs:
     return pairs
 
 
-def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """NumPy's broadcasting. Raises ExprError where extents differ and neither is 1."""
-    try:
-        return np.broadcast_shapes(*shapes)
-    except ValueError as e:
-        raise ExprError(f"shapes {shapes} do not broadcast together") from e
+def broadcast_shapes(*shapes: Shape) -> Shape:
+    """NumPy's broadcasting. Raises ExprError where extents differ and neither is 1: a size that
+    may be 1 meets only itself.
+    """
+    rank = max(map(len, shapes), default=0)
+    whole: list[Extent] = []
+    for column in zip(*((1,) * (rank - len(s)) + tuple(s) for s in shapes), strict=True):
+        wide = {e for e in column if e != 1}
+        if len(wide) > 1:
+            listed = ", ".join(map(shape_text, shapes))
+            a, b, *_ = dict.fromkeys(e for e in column if e != 1)
+            raise Unequal(f"shapes ({listed}) do not broadcast together", a, b)
+        whole.append(wide.pop() if wide else 1)
+    return tuple(whole)
 
 
 def broadcast_read(x: Tensor, indices: Sequence[Any]) -> Read:
@@ -107,30 +128,45 @@ def at_axis(index: Sequence[Any], axis: int, place: Any) -> tuple[Any, ...]:
     return (*index[:axis], place, *index[axis + 1 :])
 
 
-def clamped(i: Any, extent: int) -> Expr:
+def clamped(i: Any, extent: Extent) -> Expr:
     """The index within `extent` that is nearest to `i`."""
     return binary("min", binary("max", i, 0), extent - 1)
 
 
 def matching_groups(
-    source: Sequence[int], target: Sequence[int]
+    source: Sequence[Extent], target: Sequence[Extent]
 ) -> list[tuple[list[int], list[int]]]:
     """Which dimensions of a reshape correspond: the shortest runs with equal products.
 
     Dimensions of extent 1 belong to none. The shapes have equally many elements.
     """
-    old = [d for d, e in enumerate(source) if e > 1]
-    new = [d for d, e in enumerate(target) if e > 1]
-    groups = []
-    while old:
-        left, right = [old.pop(0)], [new.pop(0)]
-        while (a := prod(source[d] for d in left)) != (b := prod(target[d] for d in right)):
-            if a < b:
-                left.append(old.pop(0))
-            else:
-                right.append(new.pop(0))
-        groups.append((left, right))
+    old, new = _products(source), _products(target)
+    groups: list[tuple[list[int], list[int]]] = []
+    low, high = 0, 0
+    for n, (product, _) in enumerate(old, 1):
+        end = next((m for m, (p, _) in enumerate(new[high:], high + 1) if p == product), None)
+        if end is not None:
+            groups.append(([d for _, d in old[low:n]], [d for _, d in new[high:end]]))
+            low, high = n, end
     return groups
+
+
+def _products(shape: Sequence[Extent]) -> list[tuple[Extent, int]]:
+    """The dimensions but those of extent 1, each with the product up to it."""
+    found: list[tuple[Extent, int]] = []
+    total: Extent = 1
+    for d, e in enumerate(shape):
+        if e != 1:
+            total = canonical(mul(total, e))
+            found.append((total, d))
+    return found
+
+
+def mean_of(total: Expr, count: Extent) -> Expr:
+    """A sum of `count` floats over their number, a product where that is known."""
+    if isinstance(count, int):
+        return total * (1 / count)
+    return total / cast(total.dtype, as_expr(count))
 
 
 def accumulated(x: Any) -> Expr:

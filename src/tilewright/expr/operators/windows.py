@@ -12,17 +12,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
-from tilewright.expr.nodes import Axis, Expr, Tensor
+from tilewright.expr.index.extents import add, floordiv
+from tilewright.expr.nodes import Axis, Expr, Extent, Shape, Tensor
 from tilewright.expr.operators.movement import pad
 from tilewright.expr.operators.shapes import (
     Padding,
     Pairs,
     PerAxis,
+    number,
     padding_pairs,
     per_axis,
     spatial_names,
 )
-from tilewright.expr.tensors import reduce_axis
+from tilewright.expr.tensors import canonical, reduce_axis
 from tilewright.ground.errors import ExprError
 
 
@@ -41,18 +43,18 @@ class Windows:
     after them; `out` counts windows; `axes` are reduced over within one.
     """
 
-    spatial: tuple[int, ...]
+    spatial: Shape
     kernel: tuple[int, ...]
     stride: tuple[int, ...]
     dilation: tuple[int, ...]
     pads: Pairs
     hang: tuple[int, ...]
-    out: tuple[int, ...]
+    out: Shape
     axes: tuple[Axis, ...]
 
     @staticmethod
     def over(
-        spatial: Sequence[int],
+        spatial: Sequence[Extent],
         kernel: PerAxis,
         *,
         name: str,
@@ -63,15 +65,23 @@ class Windows:
     ) -> Windows:
         """The windows that lie in the padded data; in ceil mode the last may hang over the end.
 
-        Raises ExprError for options that do not fit, or a window larger than the padded data.
+        Raises ExprError for options that do not fit, or a window larger than the padded data; for
+        ceil mode over a size, whose last window may hang over or not.
         """
         rank = len(spatial)
         kernels, strides = per_axis(kernel, rank, "kernel"), per_axis(stride, rank, "stride")
         dilations, pads = per_axis(dilation, rank, "dilation"), padding_pairs(padding, rank)
-        out, hang = [], []
+        out: list[Extent] = []
+        hang = []
         rows = zip(spatial, kernels, strides, dilations, pads, strict=True)
         for extent, k, s, d, (before, after) in rows:
-            room = extent + before + after - (k - 1) * d - 1
+            room = canonical(add(extent, before + after - (k - 1) * d - 1))
+            if not isinstance(room, int):
+                if ceil_mode and s > 1:
+                    number(room, f"{name} in ceil mode")
+                out.append(add(floordiv(room, s), 1))
+                hang.append(0)
+                continue
             if room < 0:
                 raise ExprError(
                     f"{name}: a window of {k} (dilation {d}) does not fit {extent} elements "
@@ -79,14 +89,21 @@ class Windows:
                 )
             count = room // s + 1
             # One that would start beyond the data and the padding before is dropped.
-            if ceil_mode and room % s and count * s < extent + before:
+            if ceil_mode and room % s and count * s < number(extent, name) + before:
                 count += 1
             out.append(count)
             hang.append(max(0, (count - 1) * s - room))
         names = spatial_names(rank)
         axes = tuple(reduce_axis(k, f"r{n}") for k, n in zip(kernels, names, strict=True))
         return Windows(
-            tuple(spatial), kernels, strides, dilations, pads, tuple(hang), tuple(out), axes
+            tuple(spatial),
+            kernels,
+            strides,
+            dilations,
+            pads,
+            tuple(hang),
+            tuple(map(canonical, out)),
+            axes,
         )
 
     @property

@@ -15,7 +15,7 @@ from dataclasses import replace
 from tilewright.expr.access import is_movement
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Axis, Expr, Read, Tensor
-from tilewright.expr.reference import compute_of, static_shape
+from tilewright.expr.reference import compute_of
 from tilewright.expr.tensors import Compute
 from tilewright.expr.traversal import free_vars, reads, with_reads
 
@@ -32,7 +32,7 @@ def in_memory_order(dag: ComputeDAG) -> ComputeDAG:
     made: dict[str, Tensor] = {}
     for stage in dag.stages:
         made[stage.name] = _reordered(stage, orders, made)
-    return ComputeDAG([made[t.name] for t in dag.outputs])
+    return ComputeDAG([made[t.name] for t in dag.outputs], dag.sizes)
 
 
 def _order(dag: ComputeDAG, stage: Tensor, orders: dict[str, Order]) -> Order | None:
@@ -74,8 +74,7 @@ def _only(index: Expr, where: dict[str, int]) -> int | None:
 
 def _sorted(stage: Tensor, keys: list[int | None]) -> Order | None:
     """The dimensions by their keys; those of one element may have none."""
-    shape = static_shape(stage)
-    known = [k for k, n in zip(keys, shape, strict=True) if n > 1]
+    known = [k for k, n in zip(keys, stage.shape, strict=True) if n != 1]
     if None in known or len(set(known)) < len(known):
         return None
     return tuple(sorted(range(stage.rank), key=lambda d: -1 if keys[d] is None else keys[d] or 0))

@@ -64,7 +64,7 @@ def if_(region: SubgraphImporter, inputs: Sequence[Known]) -> Sequence[Known]:
     branches = [_refusal(region, b, taken[0][1]) if isinstance(b, str) else b for b in found]
     bodies, results = zip(*branches, strict=True)
     for a, b in zip(*results, strict=True):
-        if (a.shape, a.dtype) != (b.shape, b.dtype):
+        if (a.extents, a.dtype) != (b.extents, b.dtype):
             raise Rejected(f"its branches give {a} and {b}, which differ in type", condition)
     around = tuple(dict.fromkeys(v for b in bodies for v in b.captured))
     for body in bodies:
@@ -75,7 +75,7 @@ def if_(region: SubgraphImporter, inputs: Sequence[Known]) -> Sequence[Known]:
 
 def _branch(region: SubgraphImporter, name: str, graph: onnx.GraphProto) -> Branch | str:
     """A branch, or why it cannot be taken."""
-    body, noted = BodyBuilder(f"{region.name}.{name}"), list[str]()
+    body, noted = BodyBuilder(f"{region.name}.{name}", region.builder.sizes), list[str]()
     try:
         with region.attempt(noted):
             return body, [_tensor(v) for v in region.within(body, graph, ())]
@@ -87,7 +87,7 @@ def _branch(region: SubgraphImporter, name: str, graph: onnx.GraphProto) -> Bran
 def _refusal(region: SubgraphImporter, reason: str, results: Sequence[Value]) -> Branch:
     """In place of a branch whose results would be like `results`."""
     region.note(f"{reason}; a run that takes it ends in an error")
-    body = BodyBuilder(f"{region.name}.refused")
+    body = BodyBuilder(f"{region.name}.refused", region.builder.sizes)
     why = Refusal(f"{region.label}: {reason}", tuple(results))
     return body, list(body.control(why, (), body.name))
 
@@ -132,7 +132,7 @@ def _loop_node(region: SubgraphImporter, inputs: Sequence[Known]) -> Sequence[Kn
     onnx_body, start = region.attributes["body"], [_tensor(v) for v in inputs[2:]]
     condition = region.constant(np.array(True)) if inputs[1] is None else _tensor(inputs[1])
     trips = None if inputs[0] is None else _tensor(inputs[0])
-    body = BodyBuilder(f"{region.name}.step")
+    body = BodyBuilder(f"{region.name}.step", region.builder.sizes)
     number, going = body.input("t", (), "int64"), body.input("going", (), "bool")
     carried = [body.carry(v) for v in start]
     given = [number, region.constant(np.array(True)), *carried]
@@ -227,7 +227,7 @@ def _evaluated(nodes: Sequence[Node], known: Mapping[Value, Array]) -> Callable[
 
 def _check_carried(start: Sequence[Value], results: Sequence[Value]) -> None:
     for before, after in zip(start, results, strict=False):
-        if (before.shape, before.dtype) != (after.shape, after.dtype):
+        if (before.extents, before.dtype) != (after.extents, after.dtype):
             raise Rejected(f"a step turns {before} into {after}: its type must stay the same")
 
 
@@ -306,7 +306,7 @@ class _Scan:
         builder, start = self.region.builder, [_tensor(v) for v in self.carried]
         pairs = zip(self.scanned, self.axes, strict=True)
         arrays = [builder.transpose(v, _moved(v.rank, a, 0)) for v, a in pairs]
-        body = BodyBuilder(f"{self.region.name}.step")
+        body = BodyBuilder(f"{self.region.name}.step", self.region.builder.sizes)
         body.input("t", (), "int64")
         given = [*map(body.carry, start), *map(body.row, arrays)]
         results = [_tensor(v) for v in self.region.within(body, self.body, given)]

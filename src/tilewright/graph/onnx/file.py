@@ -27,6 +27,7 @@ import onnx.shape_inference
 from google.protobuf.message import DecodeError, EncodeError  # type: ignore[import-untyped]
 
 from tilewright.contract.origin import open_model
+from tilewright.contract.sizes import Sizes
 from tilewright.graph.ir import Array
 from tilewright.graph.onnx.ops import ONNXRUNTIME, translator_of
 from tilewright.graph.onnx.scope import STANDARD, Nodes, subgraphs
@@ -57,7 +58,8 @@ class PreparedModel:
     """A model without its large `weights`, which it names as inputs.
 
     `where` is what messages call it; `declared` are the shapes of outputs that its file told;
-    `beside` are files that had weights.
+    `beside` are files that had weights; `sizes` are dimensions that vary, of which `usual` were
+    given no range.
     """
 
     model: onnx.ModelProto
@@ -65,6 +67,8 @@ class PreparedModel:
     declared: Declared
     where: str
     beside: tuple[str, ...] = ()
+    sizes: Sizes = ()
+    usual: Sizes = ()
 
 
 def read_model(
@@ -72,9 +76,11 @@ def read_model(
     shapes: Shapes | None = None,
     constants: Mapping[str, Array] | None = None,
     content: Content | None = None,
+    *,
+    every: bool = False,
 ) -> PreparedModel:
     """The prepared model; inputs named in `constants` are initializers of it. `content` may open
-    its bytes.
+    its bytes. If `every`, dimensions without a value are sizes.
 
     Raises UnsupportedModel.
     """
@@ -98,13 +104,14 @@ def read_model(
     _check(model, where)
     with _naming(where):
         _fix_inputs(model, constants or {})
-        fix_shapes(model, shapes or {}, weights)
+        sizes, usual = fix_shapes(model, shapes or {}, weights, every=every)
     _spell_defaults(model)
-    # What does not fit in a branch matters where that is taken.
-    if not any(map(_chooses, (model.graph.node, *(f.node for f in model.functions)))):
+    # What does not fit in a branch matters where that is taken; what fits for all sizes, it cannot
+    # tell.
+    if not sizes and not any(map(_chooses, (model.graph.node, *(f.node for f in model.functions)))):
         with _refusing(f"{where}: shapes do not fit"):
             onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True)
-    return PreparedModel(model, weights, declared, where, beside)
+    return PreparedModel(model, weights, declared, where, beside, sizes, usual)
 
 
 def name_of(source: Source) -> str:

@@ -25,6 +25,9 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from tilewright.expr.dtypes import dtype
+from tilewright.expr.index.extents import product
+from tilewright.expr.nodes import Shape
+from tilewright.expr.tensors import canonical
 from tilewright.graph.ir import Array, Graph
 from tilewright.graph.onnx.limits import Allowance
 from tilewright.graph.onnx.ops.call import Rejected, numpy_dtype
@@ -133,6 +136,15 @@ def _shown(
     return shown, {n: a for n, a in zip(present, inputs, strict=True) if a is not None}
 
 
+def evaluated(
+    node: onnx.NodeProto, inputs: Sequence[Array | None], opset: int
+) -> list[Array] | None:
+    """What the reference evaluator makes of a node on `inputs`; None if it does not know the
+    operator.
+    """
+    return _evaluated(*_shown(node, inputs), opset)
+
+
 def _evaluated(node: onnx.NodeProto, known: Mapping[str, Array], opset: int) -> list[Array] | None:
     """What the reference evaluator makes of a node; None if it does not know the operator."""
     try:
@@ -232,10 +244,18 @@ def fold_empty(
     return results if results and all(r.size == 0 for r in results) else None
 
 
-def static_shape(node: onnx.NodeProto, shape: tuple[int, ...]) -> Array:
-    """The output of a `Shape` or `Size` node on a value of this shape."""
+def static_shape(node: onnx.NodeProto, shape: Shape) -> Array:
+    """The output of a `Shape` or `Size` node on a value of this shape: whole numbers, or objects
+    where it is over sizes.
+    """
     attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
     if node.op_type == "Shape":
         chosen = shape[attributes.get("start", 0) : attributes.get("end", len(shape))]
-        return np.array(chosen, np.int64)
-    return np.array(math.prod(shape), np.int64)
+        return np.array(chosen, _kind(chosen))
+    count = canonical(product(shape))
+    return np.array(count, _kind((count,)))
+
+
+def _kind(extents: Shape) -> type:
+    """Of an array of extents: objects where one is over sizes."""
+    return np.int64 if all(isinstance(e, int) for e in extents) else object

@@ -14,6 +14,7 @@ from typing import Any
 import onnx
 import onnx.defs
 
+from tilewright.expr.text import extent_text
 from tilewright.graph.ir import Value
 from tilewright.graph.onnx.ops.call import Known, Rejected, numpy_dtype
 
@@ -93,7 +94,8 @@ def _type(value: Known) -> onnx.TypeProto:
     """An ONNX type with its shape; an untyped one for an input that is left out."""
     if isinstance(value, Value):
         kind = onnx.helper.np_dtype_to_tensor_dtype(numpy_dtype(value))
-        return onnx.helper.make_tensor_type_proto(kind, value.shape)
+        shape = [e if isinstance(e, int) else extent_text(e) for e in value.extents]
+        return onnx.helper.make_tensor_type_proto(kind, shape)
     if value:  # a sequence, whose elements have one type
         return onnx.helper.make_sequence_type_proto(_type(value[0]))
     return onnx.TypeProto()

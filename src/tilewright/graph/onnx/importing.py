@@ -24,8 +24,14 @@ import onnx.numpy_helper
 
 from tilewright.expr.dtypes import DTYPES, FEW_BITS
 from tilewright.expr.dtypes import dtype as as_dtype
+from tilewright.expr.nodes import Extent, Var, as_expr
+from tilewright.expr.operators.shapes import Unequal
+from tilewright.expr.sizes import most, simplified
+from tilewright.expr.text import extent_text
+from tilewright.expr.traversal import free_vars, substitute
 from tilewright.graph.builder import GraphBuilder
 from tilewright.graph.ir import Array, Graph, Value
+from tilewright.graph.onnx.arithmetic import evaluated, whole_type
 from tilewright.graph.onnx.control import CONTROL
 from tilewright.graph.onnx.file import Content, PreparedModel, Source, name_of, opset_of, read_model
 from tilewright.graph.onnx.fold import (
@@ -81,10 +87,14 @@ class Imported:
 
 
 def load(
-    source: Source, shapes: Shapes | None = None, constants: Mapping[str, Array] | None = None
+    source: Source,
+    shapes: Shapes | None = None,
+    constants: Mapping[str, Array] | None = None,
+    *,
+    every: bool = False,
 ) -> Graph:
     """The graph of `imported`; warns of what does not fit."""
-    found = imported(source, shapes, constants)
+    found = imported(source, shapes, constants, every=every)
     for problem in found.misfits:
         warnings.warn(f"{name_of(source) or found.graph.name}: {problem}", stacklevel=2)
     return found.graph
@@ -95,11 +105,14 @@ def imported(
     shapes: Shapes | None = None,
     constants: Mapping[str, Array] | None = None,
     content: Content | None = None,
+    *,
+    every: bool = False,
 ) -> Imported:
     """Import an ONNX model given as a path, as bytes or as a ModelProto; `content` may open
     the bytes of its file.
 
-    `shapes` gives values to symbolic input dimensions; `constants` are inputs whose values are
+    `shapes` gives values to symbolic input dimensions, or ranges, which make sizes of them, as
+    `every` makes of those that are given nothing; `constants` are inputs whose values are
     known now (a shape, axes, repeats): they are no inputs of the graph. Misfits are outputs whose
     shapes are not what the file says. Raises UnsupportedModel for a file that cannot be read,
     missing weights, a dimension without a value, and for operators that are not supported: then the
@@ -109,10 +122,15 @@ def imported(
     try:
         # Infinities and NaN among weights are the model's business.
         with np.errstate(all="ignore"):
-            prepared = read_model(source, shapes, constants, content)
+            prepared = read_model(source, shapes, constants, content, every=every)
             stem = plain(Path(source).stem) if isinstance(source, (str, Path)) else ""
             name = stem or prepared.model.graph.name or "model"
-            return Importer(prepared, name).run()
+            equal: dict[str, Extent] = {}
+            while True:
+                try:
+                    return Importer(prepared, name, equal).run()
+                except SizesAgree as found:
+                    equal |= {found.name: found.extent}
     except UnicodeDecodeError as error:
         raise UnsupportedModel(f"{where}: a name in it is no UTF-8 text: {error}") from error
     except RecursionError as error:
@@ -121,11 +139,23 @@ def imported(
         raise UnsupportedModel(f"{where}: there is not enough memory to load it") from error
 
 
+class SizesAgree(Exception):
+    """A node needs a size to be an extent over others: the import begins again with that."""
+
+    def __init__(self, name: str, extent: Extent) -> None:
+        super().__init__(name)
+        self.name, self.extent = name, extent
+
+
 class Importer:
     """The state of one import."""
 
-    def __init__(self, prepared: PreparedModel, name: str) -> None:
-        """The large weights are taken out of `prepared`."""
+    def __init__(
+        self, prepared: PreparedModel, name: str, equal: Mapping[str, Extent] | None = None
+    ) -> None:
+        """The large weights are taken out of `prepared`, if it has no sizes. Sizes that are `equal`
+        to extents over others are none.
+        """
         self.model, self.where, self.declared = prepared.model, prepared.where, prepared.declared
         self.beside = prepared.beside
         self.weights: dict[str, onnx.TensorProto | Array] = {
@@ -133,12 +163,17 @@ class Importer:
             **prepared.weights,
         }
         self.allowance = Allowance(given=sum(a.nbytes for a in prepared.weights.values()))
-        prepared.weights.clear()
+        if not prepared.sizes:
+            prepared.weights.clear()
+        self.equal = dict(equal or {})
         self.functions = {(f.domain, f.name): f for f in self.model.functions}
-        self.builder = GraphBuilder(name)
+        sizes = tuple(s for s in prepared.sizes if s.name not in self.equal)
+        self.builder = GraphBuilder(name, sizes)
         self.few = FewBits()
         self.problems: list[str] = []
-        self.remarks: list[str] = []
+        usual = (s for s in prepared.usual if s.name not in self.equal)
+        self.remarks = [f"dimension {s.name} varies in {s.least}..{s.most}" for s in usual]
+        self.remarks += [f"dimension {n} is {extent_text(e)}" for n, e in self.equal.items()]
         self.refused: dict[str, str] = {}
         self.unknown: set[Value] = set()
         self.nodes_left = len(self.model.graph.node) + MOST_WRITTEN_OUT
@@ -158,7 +193,7 @@ class Importer:
         if self.problems:
             raise UnsupportedModel(self._message(), self.refused, self._unknown_inputs())
         built = self.builder.build([v for _, v in outputs], [n for n, _ in outputs])
-        problems = misfits(self.declared, {n: v.shape for n, v in outputs})
+        problems = misfits(self.declared, {n: v.extents for n, v in outputs})
         told = (*problems, *dict.fromkeys(self.remarks))
         return Imported(built, tuple(map(one_line, told)), self.beside)
 
@@ -227,6 +262,14 @@ class Importer:
             self.few.types[value] = kind
         return value
 
+    def known(self, name: str, array: Array, kind: str) -> Value:
+        """A value known now, but for sizes: of extents that are whole numbers of this type."""
+        if array.dtype != object:
+            return self.constant(name, array)
+        if all(isinstance(e, int) for e in array.flat):
+            return self.constant(name, array.astype(kind))
+        return self.builder.vector(name, array, kind)
+
     def _input(self, info: onnx.ValueInfoProto, scope: NameScope) -> None:
         tensor = info.type.tensor_type
         try:
@@ -241,18 +284,45 @@ class Importer:
                 f"input {info.name}: type {kind}; known types: {', '.join(DTYPES)}"
             )
             return
-        shape = tuple(d.dim_value for d in tensor.shape.dim)
+        shape = tuple(
+            d.dim_value if d.HasField("dim_value") else self._extent(Var(d.dim_param))
+            for d in tensor.shape.dim
+        )
         value = Value(info.name, shape, name)
-        refusal = _too_large(value)
+        refusal = self._too_large(value)
         if refusal:
             self.refused[info.name] = refusal
             self.problems.append(f"input {refusal}")
-        elif value.elements:
+        elif 0 not in shape:
             scope.values[info.name] = self.builder.input(info.name, shape, name)
         else:  # an array without elements has no unknown ones
             self.builder.input(info.name, shape, name)
-            empty = np.empty(shape, as_dtype(name).numpy)
+            empty = np.empty(value.shape, as_dtype(name).numpy)
             scope.values[info.name] = self.constant(info.name, empty)
+
+    def _extent(self, extent: Extent) -> Extent:
+        """An extent without the sizes that are extents over others."""
+        known = {name: as_expr(e) for name, e in self.equal.items()}
+        while self.equal and not free_vars(as_expr(extent)).isdisjoint(known):
+            extent = simplified(substitute(as_expr(extent), known), self.builder.sizes)
+        return extent
+
+    def _agree(self, extents: tuple[Extent, Extent]) -> None:
+        """Have the import begin again where two extents that are one tell what a size is: the one
+        that came last.
+        """
+        order = [s.name for s in self.builder.sizes]
+        both = [e for e in extents if not isinstance(e, int)]
+        if len(both) < 2:
+            return
+        found = [
+            (order.index(size.name), size.name, other)
+            for size, other in (both, both[::-1])
+            if isinstance(size, Var) and size.name not in free_vars(other)
+        ]
+        if found:
+            _, name, extent = max(found, key=lambda f: f[0])
+            raise SizesAgree(name, extent)
 
     # ---- nodes --------------------------------------------------------------------------------
 
@@ -273,6 +343,8 @@ class Importer:
             except RecursionError:
                 raise
             except (Rejected, ExprError) as reason:
+                if isinstance(reason, Unequal):
+                    self._agree(reason.extents)
                 self._refuse(node, scope, str(reason))
                 if isinstance(reason, Rejected) and reason.value is not None:
                     self.unknown.add(reason.value)
@@ -298,7 +370,7 @@ class Importer:
             if not isinstance(value, Value):
                 continue
             if value.constant is None:
-                refusal = _too_large(value)
+                refusal = self._too_large(value)
             elif any(np.may_share_memory(value.constant, a) for a in given):
                 continue
             else:
@@ -313,7 +385,9 @@ class Importer:
         arrays = self._evaluate(node, inputs, scope)
         if arrays is not None:
             named = zip(node.output, arrays, strict=False)
-            return [None if a is None else self.constant(n or "unused", a) for n, a in named]
+            types = [v.dtype for v in inputs if isinstance(v, Value)]
+            kind = whole_type(node, types)
+            return [None if a is None else self.known(n or "unused", a, kind) for n, a in named]
         way = self._way(node, scope)
         if way is None:
             raise Rejected(unknown_type(node))
@@ -336,12 +410,17 @@ class Importer:
     ) -> Sequence[Array | None] | None:
         first = inputs[0] if inputs else None
         if node.op_type in ("Shape", "Size") and isinstance(first, Value):
-            return [static_shape(node, first.shape)]
+            return [static_shape(node, first.extents)]
         values = [v for v in inputs if isinstance(v, Value)]
         if len(values) != sum(v is not None for v in inputs):
             return None  # a sequence
+        vectors = self.builder.vectors
+        if any(v in vectors for v in values):
+            given = [vectors.get(v, v.constant) if isinstance(v, Value) else None for v in inputs]
+            if all(v in vectors or v.constant is not None for v in values):
+                return evaluated(node, given, scope.opset, self.builder.sizes)
         if any(v.constant is None for v in values):
-            if any(v.elements == 0 for v in values):
+            if any(0 in v.extents for v in values):
                 return fold_empty(node, inputs, scope.opset, self.allowance)
             return None
         arrays = [v.constant if isinstance(v, Value) else None for v in inputs]
@@ -362,7 +441,7 @@ class Importer:
         """The outputs of a node on constants, by what it is translated to; None if it is not."""
         if translator_of(node.domain, node.op_type) is None:
             return None
-        outer, self.builder = self.builder, GraphBuilder(node.op_type)
+        outer, self.builder = self.builder, GraphBuilder(node.op_type, self.builder.sizes)
         try:
             with SubgraphImporter(self, scope, node).attempt():
                 results = self._translate(node, inputs, scope)
@@ -442,16 +521,16 @@ class Importer:
                 results.append(None)
         return results
 
+    def _too_large(self, value: Value) -> str:
+        """Why no machine can hold `value`; "" where one may."""
+        count = prod(max(most(e, self.builder.sizes), 1) for e in value.extents)
+        if count <= ADDRESSABLE // as_dtype(value.dtype).bytes:
+            return ""
+        return f"{value} is larger than the {size(ADDRESSABLE)} that a process can address"
+
     def _refuse(self, node: onnx.NodeProto, scope: NameScope, reason: str) -> None:
         if not reason:
             return
         outermost = scope.outermost or node
         self.refused[node_name(outermost)] = f"{node_type(outermost)}: {reason}"
         self.problems.append(f"{scope.inside}{node_label(node)}: {reason}")
-
-
-def _too_large(value: Value) -> str:
-    """Why no machine can hold `value`; "" where one may."""
-    if prod(max(n, 1) for n in value.shape) <= ADDRESSABLE // as_dtype(value.dtype).bytes:
-        return ""
-    return f"{value} is larger than the {size(ADDRESSABLE)} that a process can address"

@@ -16,9 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
+from tilewright.expr.nodes import Shape
 from tilewright.expr.operators.shapes import matching_groups
+from tilewright.expr.sizes import most
 from tilewright.graph.builder import Rewriter
 from tilewright.graph.ir import Graph, Node, Value
 from tilewright.graph.ops import ELEMENTWISE
@@ -93,9 +96,9 @@ class _ChannelsLast:
         """
         key = (x, permutation)
         if key not in self.made:
-            order = [p for p in permutation if x.shape[p] != 1]
+            order = [p for p in permutation if x.extents[p] != 1]
             if order == sorted(order):
-                self.made[key] = self.builder.reshape(x, [x.shape[p] for p in permutation])
+                self.made[key] = self.builder.reshape(x, [x.extents[p] for p in permutation])
             else:
                 self.made[key] = self.builder.transpose(x, permutation)
         return self.made[key]
@@ -136,21 +139,21 @@ class _ChannelsLast:
         for layout in layouts:
             key = (layout.value, _between(layout.permutation, permutation))
             if layout.permutation != permutation and key not in self.made:
-                total += layout.value.elements
+                total += prod(most(e, self.builder.sizes) for e in layout.value.extents)
         return total
 
     def operand(self, old: Value, permutation: Permutation) -> Value:
         """`old` such that it broadcasts in the layout that `permutation` undoes."""
         if permutation == identity(len(permutation)):
             return self.real(old)
-        if old.elements == 1 and old.is_constant:
+        if old.is_constant and old.elements == 1:
             return old
         rank = len(permutation)
         back = inverse(permutation)
         if old.rank == rank:
             layout = self.layout(old)
             return self.transposed(layout.value, _between(layout.permutation, permutation))
-        widened = self.builder.reshape(self.real(old), (1,) * (rank - old.rank) + old.shape)
+        widened = self.builder.reshape(self.real(old), (1,) * (rank - old.rank) + old.extents)
         return self.transposed(widened, back)
 
     def reshape(self, node: Node, layout: TransposedView) -> TransposedView:
@@ -158,7 +161,7 @@ class _ChannelsLast:
 
         A transpose is emitted only where a merged group's dimensions are not in its order.
         """
-        old, target = node.inputs[0].shape, node.output.shape
+        old, target = node.inputs[0].extents, node.output.extents
         where = layout.permutation
         # Each group goes where its innermost dimension is, so that rows stay rows.
         groups = sorted(matching_groups(old, target), key=lambda g: max(where[d] for d in g[0]))
@@ -179,7 +182,7 @@ def _between(have: Permutation, want: Permutation) -> Permutation:
     return tuple(have[d] for d in inverse(want))
 
 
-def _unit_owners(shape: Sequence[int]) -> dict[int | None, list[int]]:
+def _unit_owners(shape: Shape) -> dict[int | None, list[int]]:
     """Which dimension each one of extent 1 follows: the last larger one before it."""
     owners: dict[int | None, list[int]] = {None: []}
     last: int | None = None

@@ -26,6 +26,7 @@ import numpy as np
 from tilewright.expr.access import is_step
 from tilewright.expr.dtypes import DType
 from tilewright.expr.dtypes import dtype as as_dtype
+from tilewright.expr.operators.shapes import number
 from tilewright.expr.reference import compute_of
 from tilewright.expr.traversal import walk
 from tilewright.graph.access import NodeMath
@@ -95,7 +96,7 @@ class _AffineFolding:
             return None
         constants = [_per_channel(v, node.output) for v in node.inputs]
         moving = [v for v in node.inputs if not v.is_constant]
-        if len(moving) != 1 or moving[0].shape != node.output.shape:
+        if len(moving) != 1 or moving[0].extents != node.output.extents:
             return None
         numbers = [c for v, c in zip(node.inputs, constants, strict=True) if v.is_constant]
         if any(c is None for c in numbers):
@@ -147,7 +148,7 @@ class _AffineFolding:
         weights = node.inputs[1].constant
         if weights is None or not (factor != 1.0).any():
             return None
-        channels = node.output.shape[-1]
+        channels = number(node.output.extents[-1], node.op)
         flat = weights.reshape(-1, channels) if factor.ndim else weights.reshape(-1, 1)
         if not _holds(as_dtype(weights.dtype), flat, factor, shift):
             return None
@@ -189,7 +190,7 @@ def _holds(kind: DType, weights: Array, factor: Array, shift: Array) -> bool:
 
 def _factor_fits(node: Node) -> bool:
     """Whether the weights, read as [rest, channels], have one column an output channel."""
-    channels = node.output.shape[-1]
+    channels = node.output.extents[-1]
     shape = node.inputs[1].shape
     if node.op == "depthwise_conv":
         return shape[-1] * shape[-2] == channels
@@ -202,7 +203,7 @@ def _per_channel(value: Value, output: Value) -> Array | None:
         return None
     if value.elements == 1:
         return value.constant.reshape(()).astype(np.float64)
-    if value.elements == value.shape[-1] == output.shape[-1]:
+    if value.elements == value.shape[-1] == output.extents[-1]:
         return value.constant.reshape(-1).astype(np.float64)
     return None
 

@@ -31,7 +31,8 @@ def fold_constants(graph: Graph, allowance: Allowance | None = None) -> Graph:
     rewriter, allowance = Rewriter(graph), allowance or Allowance()
     for node in graph.nodes:
         operands = rewriter.operands(node)
-        if node.control is None and all(v.is_constant for v in operands):
+        known = node.control is None and all(v.is_constant for v in operands)
+        if known and not node.output.varies:
             given = sum(v.bytes for v in operands)
             refusal = allowance.refusal("it", node.output.bytes, given)
             if refusal:

@@ -12,6 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from tilewright.expr.index.extents import product
+from tilewright.expr.operators.shapes import numbers
+from tilewright.expr.tensors import canonical
 from tilewright.graph.builder import Rewriter
 from tilewright.graph.ir import Graph, Node, Value
 
@@ -28,13 +31,13 @@ def permute_weights(graph: Graph) -> Graph:
         order: Any = transpose.attributes["permutation"]
         weights = node.inputs[1]
         assert weights.constant is not None, "the match asks for constant weights"
-        inner = transpose.output.shape[1:]
+        inner = numbers(transpose.output.extents[1:], transpose.op)
         rows = weights.constant.reshape(*inner, weights.shape[1])
         back = [order[1:].index(d) for d in range(1, len(order))]
         permuted = rows.transpose(*back, len(inner)).reshape(weights.shape)
         w = rewriter.builder.constant(f"{weights.name}.rows", np.ascontiguousarray(permuted))
         source = rewriter.value(transpose.inputs[0])
-        flat = rewriter.builder.reshape(source, node.inputs[0].shape)
+        flat = rewriter.builder.reshape(source, node.inputs[0].extents)
         rewriter.replace(node.output, rewriter.builder.copy(node, (flat, w)))
     return rewriter.finish()
 
@@ -50,5 +53,6 @@ def _flattened_transpose(node: Node, producers: dict[Value, Node]) -> Node | Non
     if transpose is None or transpose.op != "transpose":
         return None
     order: Any = transpose.attributes["permutation"]
-    flat = (transpose.output.shape[0], transpose.output.elements // transpose.output.shape[0])
-    return transpose if order[0] == 0 and reshape.output.shape == flat else None
+    first, *inner = transpose.output.extents
+    flat = (first, canonical(product(inner)))
+    return transpose if order[0] == 0 and reshape.output.extents == flat else None

@@ -19,6 +19,7 @@ from typing import TypeAlias, TypeGuard
 
 from tilewright.expr.index.simplify import simplify
 from tilewright.expr.nodes import Binary, Const, Expr, Read, Var
+from tilewright.expr.text import expr_text
 from tilewright.expr.traversal import free_vars, reads, substitute
 from tilewright.nest.gpu.workers import Team
 from tilewright.nest.instructions import BULK_COPY, MBARRIER
@@ -39,7 +40,6 @@ from tilewright.nest.nodes import (
     touched,
     walk,
 )
-from tilewright.nest.print import expr_text
 
 RUNS_ONCE = (Kind.BLOCK, Kind.VIRTUAL, *THREADS)
 

@@ -10,6 +10,31 @@ typedef void tw_entry(void **buffers, void *params, void *scratch);
 
 void tw_call(tw_entry *entry, void **buffers, void *params, void *scratch, int32_t threads);
 
+/* A size of a network's calls: an int64 in a range, which is extent `dimension` of input number
+   `input`. */
+struct tw_size {
+  int64_t least, most, input, dimension;
+};
+
+/* Extent `dimension` of argument number `argument` (inputs, then outputs) is value `value`. */
+struct tw_extent {
+  int64_t argument, dimension, value;
+};
+
+/* `derive` computes, from the sizes, the values behind them. */
+struct tw_sizes {
+  void (*derive)(int64_t *values);
+  int64_t size_count, extent_count;
+  const struct tw_size *sizes;
+  const struct tw_extent *extents;
+};
+
+/* Find the sizes in the shapes `given` of the inputs, write all values, and what they make of the
+   shapes of inputs and outputs to `shapes`. Answers 0, or the number, from 1 on, of a size out of
+   its range, with nothing written to `shapes`. */
+int64_t tw_find_sizes(const struct tw_sizes *sizes, const int64_t *const *given, int64_t *values,
+                      int64_t *const *shapes);
+
 /* Bytes that are read between timed calls; an empty region is the last. */
 struct tw_bytes {
   const volatile unsigned char *address;

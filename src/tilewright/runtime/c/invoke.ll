@@ -1,9 +1,9 @@
 ; The source of `tw_invoke`, in which runtime/invoke.py puts numbers for the names in braces.
 ;
 ; tw_invoke(self, inputs, count): `self` is an array of a header of words (the entry, the pointer
-; array, the scratch block, the type of arrays, how many inputs and outputs, the most threads) and a
-; record for each of these: the array (of an output), its dtype object, its rank, the address of its
-; extents, its slot.
+; array, the scratch block, the type of arrays, how many inputs and outputs, the most threads; of a
+; network with sizes what `tw_find_sizes` takes) and a record for each of these: the array (of an
+; output), its dtype object, its rank, the address of its extents, its slot.
 declare ptr @PyEval_SaveThread()
 declare void @PyEval_RestoreThread(ptr)
 declare ptr @PyLong_FromLong(i64)
@@ -85,6 +85,59 @@ no:
   ret i1 false
 }
 
+; Give an array of our own the extents of its record, and what follows from them: it is as large as
+; it may ever be.
+define internal void @reshape(ptr %array, ptr %record) {
+entry:
+  %rank.word = getelementptr i64, ptr %record, i64 2
+  %rank = load i64, ptr %rank.word
+  %scalar = icmp eq i64 %rank, 0
+  br i1 %scalar, label %done, label %dimensions
+dimensions:
+  %wanted.word = getelementptr i64, ptr %record, i64 3
+  %wanted.extents = load ptr, ptr %wanted.word
+  %extents.slot = getelementptr i8, ptr %array, i64 {extents}
+  %extents = load ptr, ptr %extents.slot
+  %strides.slot = getelementptr i8, ptr %array, i64 {strides}
+  %strides = load ptr, ptr %strides.slot
+  %last = sub i64 %rank, 1
+  %element.slot = getelementptr i64, ptr %strides, i64 %last
+  %element = load i64, ptr %element.slot
+  br label %dimension
+dimension:
+  %i = phi i64 [ %last, %dimensions ], [ %i.next, %set ]
+  %stride = phi i64 [ %element, %dimensions ], [ %stride.next, %set ]
+  %long = phi i64 [ 0, %dimensions ], [ %long.next, %set ]
+  %more = icmp sge i64 %i, 0
+  br i1 %more, label %set, label %flag
+set:
+  %wanted.slot = getelementptr i64, ptr %wanted.extents, i64 %i
+  %wanted = load i64, ptr %wanted.slot
+  %extent.slot = getelementptr i64, ptr %extents, i64 %i
+  store i64 %wanted, ptr %extent.slot
+  %stride.slot = getelementptr i64, ptr %strides, i64 %i
+  store i64 %stride, ptr %stride.slot
+  %stride.next = mul i64 %stride, %wanted
+  %is.long = icmp ne i64 %wanted, 1
+  %is.long.64 = zext i1 %is.long to i64
+  %long.next = add i64 %long, %is.long.64
+  %i.next = sub i64 %i, 1
+  br label %dimension
+flag:
+  %row = icmp sle i64 %long, 1
+  %empty = icmp eq i64 %stride, 0
+  %both = or i1 %row, %empty
+  %columns = select i1 %both, i32 {columns}, i32 0
+  %flags.slot = getelementptr i8, ptr %array, i64 {flags}
+  %flags = load i32, ptr %flags.slot
+  %cleared = and i32 %flags, {no_columns}
+  %set.flags = or i32 %cleared, %columns
+  store i32 %set.flags, ptr %flags.slot
+  br label %done
+done:
+  ret void
+}
+
 define ptr @tw_invoke(ptr %self, ptr %inputs, i64 %count) {
 entry:
   %call.slot = getelementptr i8, ptr %self, i64 {data}
@@ -105,10 +158,53 @@ entry:
   %threads = load i64, ptr %threads.word
   %most = trunc i64 %threads to i32
   %records = getelementptr i64, ptr %call, i64 {header}
+  %sizes.word = getelementptr i64, ptr %call, i64 7
+  %sizes = load ptr, ptr %sizes.word
+  %sized = icmp ne ptr %sizes, null
   %right = icmp eq i64 %count, %needed
-  br i1 %right, label %array, label %answer
+  br i1 %right, label %begin, label %answer
+begin:
+  br i1 %sized, label %shapes, label %array
+shapes:
+  %given.word = getelementptr i64, ptr %call, i64 8
+  %given = load ptr, ptr %given.word
+  %written.word = getelementptr i64, ptr %call, i64 9
+  %written = load ptr, ptr %written.word
+  br label %shape
+shape:
+  %n = phi i64 [ 0, %shapes ], [ %n.next, %ranked ]
+  %more.shapes = icmp slt i64 %n, %needed
+  br i1 %more.shapes, label %typed, label %find
+typed:
+  %its.slot = getelementptr ptr, ptr %inputs, i64 %n
+  %its = load ptr, ptr %its.slot
+  %its.type.slot = getelementptr i8, ptr %its, i64 {type}
+  %its.type = load ptr, ptr %its.type.slot
+  %same.type = icmp eq ptr %its.type, %type
+  br i1 %same.type, label %array.shape, label %answer
+array.shape:
+  %its.word = mul i64 %n, {record}
+  %its.record = getelementptr i64, ptr %records, i64 %its.word
+  %rank.word = getelementptr i64, ptr %its.record, i64 2
+  %rank = load i64, ptr %rank.word
+  %its.rank.slot = getelementptr i8, ptr %its, i64 {rank}
+  %its.rank = load i32, ptr %its.rank.slot
+  %rank.32 = trunc i64 %rank to i32
+  %same.rank = icmp eq i32 %its.rank, %rank.32
+  br i1 %same.rank, label %ranked, label %answer
+ranked:
+  %its.extents.slot = getelementptr i8, ptr %its, i64 {extents}
+  %its.extents = load ptr, ptr %its.extents.slot
+  %given.slot = getelementptr ptr, ptr %given, i64 %n
+  store ptr %its.extents, ptr %given.slot
+  %n.next = add i64 %n, 1
+  br label %shape
+find:
+  %wrong = call i64 @tw_find_sizes(ptr %sizes, ptr %given, ptr %scratch, ptr %written)
+  %found = icmp eq i64 %wrong, 0
+  br i1 %found, label %array, label %answer
 array:
-  %i = phi i64 [ 0, %entry ], [ %i.next, %bound ]
+  %i = phi i64 [ 0, %begin ], [ 0, %find ], [ %i.next, %bound ]
   %more = icmp slt i64 %i, %all
   br i1 %more, label %check, label %run
 check:
@@ -130,11 +226,16 @@ made:
   %is.held = call i1 @held(ptr %result)
   br i1 %is.held, label %answer, label %unheld
 unheld:
-  %written = call i64 @data_of(ptr %result, ptr %record, ptr %type, i32 {writeable})
-  %changed = icmp eq i64 %written, -1
+  br i1 %sized, label %reshaped, label %whole
+reshaped:
+  call void @reshape(ptr %result, ptr %record)
+  br label %whole
+whole:
+  %write = call i64 @data_of(ptr %result, ptr %record, ptr %type, i32 {writeable})
+  %changed = icmp eq i64 %write, -1
   br i1 %changed, label %answer, label %bound
 bound:
-  %data = phi i64 [ %read, %input ], [ %written, %unheld ]
+  %data = phi i64 [ %read, %input ], [ %write, %whole ]
   %slot.word = getelementptr i64, ptr %record, i64 4
   %slot = load i64, ptr %slot.word
   %pointer = getelementptr i64, ptr %pointers, i64 %slot
@@ -149,7 +250,8 @@ run:
 answer:
   %why = phi i64
     [ {done}, %run ], [ {different}, %entry ], [ {different}, %input ],
-    [ {held}, %output ], [ {held}, %made ], [ {held}, %unheld ]
+    [ {different}, %typed ], [ {different}, %array.shape ], [ {different}, %find ],
+    [ {held}, %output ], [ {held}, %made ], [ {held}, %whole ]
   %number = call ptr @PyLong_FromLong(i64 %why)
   ret ptr %number
 }

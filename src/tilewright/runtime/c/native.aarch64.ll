@@ -4,6 +4,8 @@
 %struct.__sigset_t = type { [16 x i64] }
 %union.pthread_attr_t = type { i64, [56 x i8] }
 %struct.steps = type { i64, [120 x i8] }
+%struct.tw_size = type { i64, i64, i64, i64 }
+%struct.tw_extent = type { i64, i64, i64 }
 %struct.cpu_set_t = type { [16 x i64] }
 %struct.worker = type { ptr, [16 x i64], i64, i32, i32 }
 %struct.region = type { i64, ptr, ptr, i64, i64, i32, i32, i64, i32, [68 x i8], i32, [124 x i8], i32, i32, [120 x i8], [256 x %struct.steps] }
@@ -1146,6 +1148,88 @@ define void @tw_call(ptr noundef readonly captures(none) %0, ptr noundef %1, ptr
 45:                                               ; preds = %26, %32, %36, %42
   call void @llvm.lifetime.end.p0(ptr nonnull %6) #8
   ret void
+}
+
+; Function Attrs: nounwind
+define i64 @tw_find_sizes(ptr noundef readonly captures(none) %0, ptr noundef readonly captures(none) %1, ptr noundef %2, ptr noundef readonly captures(none) %3) local_unnamed_addr #1 {
+  %5 = getelementptr inbounds nuw i8, ptr %0, i64 8
+  %6 = load i64, ptr %5, align 8
+  %7 = icmp sgt i64 %6, 0
+  br i1 %7, label %8, label %35
+
+8:                                                ; preds = %4
+  %9 = getelementptr inbounds nuw i8, ptr %0, i64 24
+  br label %10
+
+10:                                               ; preds = %8, %29
+  %11 = phi i64 [ 0, %8 ], [ %30, %29 ]
+  %12 = load ptr, ptr %9, align 8
+  %13 = getelementptr inbounds nuw %struct.tw_size, ptr %12, i64 %11
+  %14 = getelementptr inbounds nuw i8, ptr %13, i64 16
+  %15 = load i64, ptr %14, align 8
+  %16 = getelementptr inbounds ptr, ptr %1, i64 %15
+  %17 = load ptr, ptr %16, align 8
+  %18 = getelementptr inbounds nuw i8, ptr %13, i64 24
+  %19 = load i64, ptr %18, align 8
+  %20 = getelementptr inbounds i64, ptr %17, i64 %19
+  %21 = load i64, ptr %20, align 8
+  %22 = getelementptr inbounds nuw i64, ptr %2, i64 %11
+  store i64 %21, ptr %22, align 8
+  %23 = load i64, ptr %13, align 8
+  %24 = icmp slt i64 %21, %23
+  br i1 %24, label %33, label %25
+
+25:                                               ; preds = %10
+  %26 = getelementptr inbounds nuw i8, ptr %13, i64 8
+  %27 = load i64, ptr %26, align 8
+  %28 = icmp sgt i64 %21, %27
+  br i1 %28, label %33, label %29
+
+29:                                               ; preds = %25
+  %30 = add nuw nsw i64 %11, 1
+  %31 = load i64, ptr %5, align 8
+  %32 = icmp slt i64 %30, %31
+  br i1 %32, label %10, label %35
+
+33:                                               ; preds = %25, %10
+  %34 = add nuw nsw i64 %11, 1
+  br label %59
+
+35:                                               ; preds = %29, %4
+  %36 = load ptr, ptr %0, align 8
+  tail call void %36(ptr noundef %2) #8
+  %37 = getelementptr inbounds nuw i8, ptr %0, i64 16
+  %38 = load i64, ptr %37, align 8
+  %39 = icmp sgt i64 %38, 0
+  br i1 %39, label %40, label %59
+
+40:                                               ; preds = %35
+  %41 = getelementptr inbounds nuw i8, ptr %0, i64 32
+  br label %42
+
+42:                                               ; preds = %40, %42
+  %43 = phi i64 [ 0, %40 ], [ %56, %42 ]
+  %44 = load ptr, ptr %41, align 8
+  %45 = getelementptr inbounds nuw %struct.tw_extent, ptr %44, i64 %43
+  %46 = getelementptr inbounds nuw i8, ptr %45, i64 16
+  %47 = load i64, ptr %46, align 8
+  %48 = getelementptr inbounds i64, ptr %2, i64 %47
+  %49 = load i64, ptr %48, align 8
+  %50 = load i64, ptr %45, align 8
+  %51 = getelementptr inbounds ptr, ptr %3, i64 %50
+  %52 = load ptr, ptr %51, align 8
+  %53 = getelementptr inbounds nuw i8, ptr %45, i64 8
+  %54 = load i64, ptr %53, align 8
+  %55 = getelementptr inbounds i64, ptr %52, i64 %54
+  store i64 %49, ptr %55, align 8
+  %56 = add nuw nsw i64 %43, 1
+  %57 = load i64, ptr %37, align 8
+  %58 = icmp slt i64 %56, %57
+  br i1 %58, label %42, label %59
+
+59:                                               ; preds = %42, %35, %33
+  %60 = phi i64 [ %34, %33 ], [ 0, %35 ], [ 0, %42 ]
+  ret i64 %60
 }
 
 ; Function Attrs: nounwind

@@ -18,6 +18,10 @@ from math import sqrt
 import ml_dtypes
 import numpy as np
 
+from tilewright.expr.index.extents import mul
+from tilewright.expr.nodes import Extent
+from tilewright.expr.operators.shapes import number
+from tilewright.expr.tensors import canonical
 from tilewright.graph.ir import Value
 from tilewright.graph.onnx.ops.call import Known, OperatorCall, numpy_dtype
 from tilewright.graph.onnx.ops.quantised import matmul
@@ -45,8 +49,8 @@ def attend(call: OperatorCall, q: Value, k: Value, v: Value, how: Scores) -> tup
 
     Where q has more heads than k and v, several of them next to each other share one of these.
     """
-    batch, heads, queries, size = q.shape
-    shared, keys = k.shape[1], k.shape[2]
+    batch, heads, queries, size = q.extents
+    shared, keys = k.extents[1], k.extents[2]
     reshape = call.builder.reshape
     rows = reshape(q, (batch, shared, heads // shared * queries, size))
     scores = call.emit("matmul", rows, call.builder.transpose(k, (0, 1, 3, 2)))
@@ -57,13 +61,13 @@ def attend(call: OperatorCall, q: Value, k: Value, v: Value, how: Scores) -> tup
         scores = call.emit("multiply", call.emit("tanh", call.emit("divide", scores, limit)), limit)
     for bias in how.added:
         scores = call.emit("add", scores, bias)
-    if how.causal and queries > 1:
+    if how.causal and queries != 1:
         scores = _without_later(call, scores, how.window)
     shares = _softmax(call, scores, how.sink)
     shares = reshape(shares, (batch, shared, heads // shared * queries, keys))
-    y = reshape(call.emit("matmul", shares, v), (batch, heads, queries, v.shape[3]))
+    y = reshape(call.emit("matmul", shares, v), (batch, heads, queries, v.extents[3]))
     y = call.builder.transpose(y, (0, 2, 1, 3))
-    return reshape(y, (batch, queries, heads * v.shape[3])), scores
+    return reshape(y, (batch, queries, heads * v.extents[3])), scores
 
 
 def _without_later(call: OperatorCall, scores: Value, window: int) -> Value:
@@ -79,7 +83,7 @@ def _without_later(call: OperatorCall, scores: Value, window: int) -> Value:
 def _softmax(call: OperatorCall, scores: Value, sink: Value | None) -> Value:
     if sink is None:
         return call.emit("softmax", scores, axis=3)
-    batch, heads, queries, keys = scores.shape
+    batch, heads, queries, keys = scores.extents
     column = call.builder.reshape(call.cast(sink, scores.dtype), (1, heads, 1, 1))
     column = call.emit("broadcast_to", column, shape=(batch, heads, queries, 1))
     whole = call.emit("softmax", call.joined([scores, column], 3), axis=3)
@@ -88,32 +92,32 @@ def _softmax(call: OperatorCall, scores: Value, sink: Value | None) -> Value:
 
 def split_heads(call: OperatorCall, x: Value, count: int) -> Value:
     """[batch, length, heads · size] → [batch, heads, length, size]."""
-    batch, length, width = x.shape
+    batch, length, width = x.extents
     x = call.builder.reshape(x, (batch, length, count, width // count))
     return call.builder.transpose(x, (0, 2, 1, 3))
 
 
-def mask_of(call: OperatorCall, mask: Value, like: Value, keys: int, number: float) -> Value:
-    """What is added to scores: `number` where an integer `mask` leaves keys out.
+def mask_of(call: OperatorCall, mask: Value, like: Value, keys: Extent, low: float) -> Value:
+    """What is added to scores: `low` where an integer `mask` leaves keys out.
 
     A mask is [batch, keys], [batch, queries, keys], or one of the keys' ends [batch], after which
     their beginnings may follow.
     """
-    batch = like.shape[0]
+    batch = like.extents[0]
     reshape = call.builder.reshape
-    if mask.rank == 1 and mask.elements in (batch, 2 * batch):
-        steps = call.literal(np.arange(keys), mask)
+    if mask.rank == 1 and mask.extents[0] in (batch, canonical(mul(batch, 2))):
+        steps = call.steps(keys, mask)
         ends = reshape(call.cut(mask, 0, 0, batch), (batch, 1, 1, 1))
         kept = call.emit("less", steps, ends)
-        if mask.elements > batch:
-            starts = reshape(call.cut(mask, 0, batch, 2 * batch), (batch, 1, 1, 1))
+        if mask.extents[0] != batch:
+            starts = reshape(call.cut(mask, 0, batch, canonical(mul(batch, 2))), (batch, 1, 1, 1))
             kept = call.emit("logical_and", kept, call.emit("greater_equal", steps, starts))
     elif mask.rank in (2, 3):
-        shape = (mask.shape[0], 1, *((1,) if mask.rank == 2 else ()), *mask.shape[1:])
+        shape = (mask.extents[0], 1, *((1,) if mask.rank == 2 else ()), *mask.extents[1:])
         kept = call.emit("greater", reshape(mask, shape), call.literal(0, mask))
     else:
         call.reject(f"a mask {mask} is not supported")
-    return call.emit("where", kept, call.literal(0.0, like), call.literal(number, like))
+    return call.emit("where", kept, call.literal(0.0, like), call.literal(low, like))
 
 
 def _refuse(call: OperatorCall, **given: object) -> None:
@@ -166,7 +170,7 @@ def attention(
         k, v = (_after(call, call.builder.take(past, i), p) for i, p in enumerate((k, v)))
     added = [] if attention_bias is None else [attention_bias]
     if mask is not None:
-        added.append(mask_of(call, mask, q, k.shape[2], mask_filter_value))
+        added.append(mask_of(call, mask, q, k.extents[2], mask_filter_value))
     y, _scores = attend(call, q, k, v, Scores(scale, tuple(added), unidirectional))
     if not any(call.used_outputs[1:]):
         return [y]
@@ -199,11 +203,11 @@ def multi_head_attention(
     parts = [part for p in given for part in _unpacked(call, p)]
     if len(parts) != 3:
         call.reject(f"it has {len(parts)} of query, key and value")
-    low = 0
+    low: Extent = 0
     for i, part in enumerate(parts):
         if part.rank == 4:
             continue
-        width = part.shape[2]
+        width = part.extents[2]
         if bias is not None:
             part = call.emit("add", part, call.cut(bias, 0, low, low + width))
         parts[i] = split_heads(call, part, num_heads)
@@ -211,7 +215,7 @@ def multi_head_attention(
     q, k, v = parts[0], _after(call, past_key, parts[1]), _after(call, past_value, parts[2])
     added = [] if attention_bias is None else [attention_bias]
     if mask is not None:
-        added.append(mask_of(call, mask, q, k.shape[2], mask_filter_value))
+        added.append(mask_of(call, mask, q, k.extents[2], mask_filter_value))
     y, scores = attend(call, q, k, v, Scores(scale, tuple(added), unidirectional))
     return [y, k, v, scores]
 
@@ -220,8 +224,8 @@ def _unpacked(call: OperatorCall, x: Value) -> list[Value]:
     """[batch, length, heads, parts, size] → the parts, [batch, length, heads · size]."""
     if x.rank != 5:
         return [x]
-    batch, length, heads, count, size = x.shape
-    parts = (call.builder.take(x, i, 3) for i in range(count))
+    batch, length, heads, count, size = x.extents
+    parts = (call.builder.take(x, i, 3) for i in range(number(count, x.name)))
     return [call.builder.reshape(p, (batch, length, heads * size)) for p in parts]
 
 
@@ -246,15 +250,16 @@ def rotary_embedding(
         call.reject(f"scale {scale} is not supported")
     heads = x
     if x.rank == 3:
-        size = x.shape[2] // num_heads if rotary_embedding_dim else 2 * cos.shape[1]
-        heads = split_heads(call, x, x.shape[2] // size)
+        width = number(x.extents[2], x.name)
+        size = width // num_heads if rotary_embedding_dim else 2 * cos.shape[1]
+        heads = split_heads(call, x, width // size)
     if positions.elements == 1:
-        steps = call.literal(np.arange(heads.shape[2]), positions)
+        steps = call.steps(heads.extents[2], positions)
         positions = call.emit("add", call.builder.reshape(positions, (1, 1)), steps)
     turned = rotated(call, heads, positions, cos, sin, interleaved)
     if x.rank == 4:
         return turned
-    return call.builder.reshape(call.builder.transpose(turned, (0, 2, 1, 3)), x.shape)
+    return call.builder.reshape(call.builder.transpose(turned, (0, 2, 1, 3)), x.extents)
 
 
 def rotated(
@@ -264,10 +269,10 @@ def rotated(
     1, length] of tables [most, pairs]. Pairs are neighbours if `interleaved`, else they lie half of
     what is turned apart; elements beyond twice the pairs stay as they are.
     """
-    batch, heads, length, size = x.shape
+    batch, heads, length, size = x.extents
     pairs, reshape = cos.shape[1], call.builder.reshape
     call.check_indices(positions, cos.shape[:1], cos)
-    at = (positions.shape[0], 1, length, pairs)
+    at = (positions.extents[0], 1, length, pairs)
     c, s = (reshape(call.emit("gather", t, positions, axis=0), at) for t in (cos, sin))
     part = call.cut(x, 3, 0, 2 * pairs)
     if interleaved:
@@ -330,7 +335,7 @@ def group_query_attention(
     )  # fmt: skip
     call.only_output(3)
     if key is None or value is None:
-        size = query.shape[2] // (num_heads + 2 * kv_num_heads)
+        size = query.extents[2] // (num_heads + 2 * kv_num_heads)
         ends = np.cumsum([0, num_heads * size, kv_num_heads * size, kv_num_heads * size]).tolist()
         parts = [call.cut(query, 2, low, high) for low, high in pairwise(ends)]
     else:
@@ -341,7 +346,7 @@ def group_query_attention(
         if cos is None or sin is None:
             call.reject("its cos_cache or sin_cache is missing")
         if positions is None:
-            positions = call.literal(np.arange(q.shape[2])[None])
+            positions = call.builder.reshape(call.steps(q.extents[2]), (1, q.extents[2]))
         q, k = (rotated(call, x, positions, cos, sin, rotary_interleaved) for x in (q, k))
     sink = head_sink
     if sink is None and smooth_softmax > 0:

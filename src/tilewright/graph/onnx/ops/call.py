@@ -23,6 +23,9 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 import numpy as np
 
 from tilewright.expr.dtypes import dtype
+from tilewright.expr.nodes import Extent, Shape
+from tilewright.expr.sizes import least, most
+from tilewright.expr.text import shape_text
 from tilewright.graph.builder import GraphBuilder
 from tilewright.graph.ir import Array, Attribute, Value
 from tilewright.graph.linear import ScaledElement, linear
@@ -89,6 +92,10 @@ class OperatorCall:
         if not isinstance(value, Value):
             return None if value is None else np.asarray(value)
         if value.constant is None:
+            extents = self.builder.vectors.get(value)
+            if extents is not None:
+                shown = shape_text(tuple(extents.flat))
+                raise Rejected(f"its {what} {shown} must be numbers, which depend on sizes here")
             raise Rejected(f"its {what} ({value}) must be known at compile time", value)
         return value.constant
 
@@ -112,6 +119,16 @@ class OperatorCall:
         """As `ints`, of a vector that the node must have."""
         return tuple(int(v) for v in self.known(value, what).reshape(-1))
 
+    def extents(self, value: Given, what: str) -> Shape:
+        """As `known_ints`, of what may be over sizes."""
+        if isinstance(value, Value) and value in self.builder.vectors:
+            return tuple(self.builder.vectors[value].flat)
+        return self.known_ints(value, what)
+
+    def depends(self, *values: Given) -> bool:
+        """Whether one is known, but for sizes."""
+        return any(isinstance(v, Value) and v in self.builder.vectors for v in values)
+
     def numbers(self, value: Given, what: str) -> list[ScaledElement]:
         """A vector of whole numbers that the node must have, as far as each is known at import."""
         if isinstance(value, Value) and not value.is_constant:
@@ -129,6 +146,11 @@ class OperatorCall:
         first = self.emit("multiply", first, self.literal(np.int64(start.factor)))
         return self.emit("add", first, steps)
 
+    def steps(self, count: Extent, like: Value | None = None) -> Value:
+        """0, 1, 2, …, so many."""
+        whole = np.arange(*self.table(most(count, self.builder.sizes)))
+        return self.cut(self.literal(whole, like), 0, 0, count)
+
     def empty(self, shape: Sequence[int], like: Value) -> Value:
         """An array without elements, of the dtype of `like`."""
         return self.literal(np.empty(tuple(shape)), like)
@@ -140,7 +162,7 @@ class OperatorCall:
             self.reject(refusal)
         return shape
 
-    def check_indices(self, indices: Value, extents: Sequence[int], what: Value) -> None:
+    def check_indices(self, indices: Value, extents: Sequence[Extent], what: Value) -> None:
         """Refuse constant indices outside of `what`; the last dimension of `indices` is one for
         each of `extents`, if these are several. Others are clamped, or ignored, when they run."""
         array = indices.constant
@@ -148,9 +170,10 @@ class OperatorCall:
             return
         columns = array.reshape(-1, len(extents))
         for column, extent in zip(columns.T, extents, strict=True):
+            there = least(extent, self.builder.sizes)
             for at in (int(column.min()), int(column.max())):
-                if not -extent <= at < extent:
-                    self.reject(f"index {at} is outside the {extent} elements there are of {what}")
+                if not -there <= at < there:
+                    self.reject(f"index {at} is outside the {there} elements there are of {what}")
 
     def only_output(self, count: int = 1) -> None:
         """Refuse the node when outputs after the first `count` are read by anyone."""
@@ -171,7 +194,7 @@ class OperatorCall:
         """`x` as `kind`."""
         return x if x.dtype == kind else self.emit("cast_to", x, dtype=kind)
 
-    def cut(self, x: Value, axis: int, low: int, high: int) -> Value:
+    def cut(self, x: Value, axis: int, low: Extent, high: Extent) -> Value:
         """`x[low:high]` along `axis`."""
         return self.builder.cut(x, axis, low, high, self.name)
 

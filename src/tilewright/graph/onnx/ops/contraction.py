@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+from tilewright.expr.nodes import Extent
+from tilewright.expr.operators.shapes import numbers
 from tilewright.graph.ir import Attribute, Value
 from tilewright.graph.onnx.ops.call import OperatorCall, Translator
 
@@ -37,7 +39,7 @@ def on_image(
 
 def sliding(
     call: OperatorCall,
-    spatial: Ints,
+    spatial: Sequence[Extent],
     kernel: Ints,
     *,
     auto_pad: str = "NOTSET",
@@ -51,7 +53,8 @@ def sliding(
     listed = pads if auto_pad == "NOTSET" and pads else (0,) * (2 * len(spatial))
     padding = tuple(zip(listed[: len(spatial)], listed[len(spatial) :], strict=True))
     if auto_pad not in ("NOTSET", "VALID"):
-        rows = zip(spatial, kernel, found["stride"], found["dilation"], strict=True)
+        sides = numbers(spatial, f"auto_pad {auto_pad}")
+        rows = zip(sides, kernel, found["stride"], found["dilation"], strict=True)
         padding = tuple(
             _shared(call, auto_pad, max(0, (-(-n // s) - 1) * s + (k - 1) * d + 1 - n))
             for n, k, s, d in rows
@@ -81,9 +84,9 @@ def conv(
     if kernel_shape and tuple(kernel_shape) != w.shape[2:]:
         call.reject(f"its kernel_shape {kernel_shape} is not that of its weights {w}")
     nhwc = channels_last(call, x)
-    options = sliding(call, x.shape[2:], w.shape[2:], **window)
+    options = sliding(call, x.extents[2:], w.shape[2:], **window)
     kernel = call.builder.transpose(w, (*range(2, w.rank), 1, 0))
-    if group > 1 and group == x.shape[1] and w.shape[1] == 1:
+    if group > 1 and group == x.extents[1] and w.shape[1] == 1:
         kernel = call.builder.reshape(kernel, (*w.shape[2:], group, w.shape[0] // group))
         y = call.emit("depthwise_conv", nhwc, kernel, **options)
     else:
@@ -109,14 +112,16 @@ def conv_transpose(
     **window: Any,
 ) -> Value:
     """Pads are explicit, or follow from the `output_shape` (in · stride for SAME)."""
-    spatial, kernel = x.shape[2:], w.shape[2:]
+    spatial, kernel = x.extents[2:], w.shape[2:]
     options = sliding(call, spatial, kernel, **window)
     extra = tuple(output_padding or (0,) * len(spatial))
     wanted = output_shape
+    if wanted is not None or auto_pad not in ("NOTSET", "VALID"):
+        sides = numbers(spatial, "an output shape, or auto_pad,")
     if wanted is None and auto_pad not in ("NOTSET", "VALID"):
-        wanted = [n * s for n, s in zip(spatial, options["stride"], strict=True)]
+        wanted = [n * s for n, s in zip(sides, options["stride"], strict=True)]
     if wanted is not None:
-        rows = zip(spatial, kernel, options["stride"], options["dilation"], extra, strict=True)
+        rows = zip(sides, kernel, options["stride"], options["dilation"], extra, strict=True)
         reached = [(n - 1) * s + (k - 1) * d + 1 + e for n, k, s, d, e in rows]
         totals = [whole - out for whole, out in zip(reached, wanted, strict=True)]
         extra = tuple(e + max(0, -t) for e, t in zip(extra, totals, strict=True))
@@ -136,10 +141,10 @@ def conv_transpose(
 
 def matmul(call: OperatorCall, a: Value, b: Value) -> Value:
     """NumPy's rules: a vector operand is a matrix of one row or column."""
-    left = call.builder.reshape(a, (1, *a.shape)) if a.rank == 1 else a
-    right = call.builder.reshape(b, (*b.shape, 1)) if b.rank == 1 else b
+    left = call.builder.reshape(a, (1, *a.extents)) if a.rank == 1 else a
+    right = call.builder.reshape(b, (*b.extents, 1)) if b.rank == 1 else b
     y = call.emit("matmul", left, right)
-    shape = list(y.shape)
+    shape = list(y.extents)
     if b.rank == 1:
         shape.pop()
     if a.rank == 1:

@@ -22,7 +22,7 @@ def binary(op: str) -> Translator:
     def translate(call: OperatorCall, a: Value, b: Value, *, axis: int | None = None) -> Value:
         if axis is not None and b.rank:
             after = a.rank - call.axis(axis, a.rank) - b.rank
-            b = call.builder.reshape(b, (*b.shape, *(1,) * after))
+            b = call.builder.reshape(b, (*b.extents, *(1,) * after))
         return call.emit(op, a, b)
 
     return translate
@@ -63,7 +63,7 @@ def limited(call: OperatorCall, x: Value, low: float, high: float) -> Value:
 
 def prelu(call: OperatorCall, x: Value, slope: Value) -> Value:
     """The slope broadcasts to `x` from the right; a vector of channels was meant before opset 7."""
-    if slope.rank == 1 and x.rank > 2 and slope.elements not in (1, x.shape[-1]):
+    if slope.rank == 1 and x.rank > 2 and slope.elements not in (1, x.extents[-1]):
         slope = call.builder.reshape(slope, (slope.elements, *(1,) * (x.rank - 2)))
     return call.emit("prelu", x, slope)
 

@@ -113,7 +113,7 @@ def matmul_nbits(
     _check(call, bits, block_size)
     if weight_prepacked:
         call.reject("its weights are in the order of one machine")
-    if a.shape[-1:] != (K,):
+    if a.extents[-1:] != (K,):
         call.reject(f"{a} does not end in K = {K}")
     blocks = -(-K // block_size)
     shape = (N, blocks, block_size * bits // 8)
@@ -221,7 +221,7 @@ def packed_product(call: OperatorCall, a: Value, b: Value) -> Value | None:
     node = call.builder.maker(b)
     turned = node is not None and node.op == "transpose"
     found = call.few.floats.get(node.inputs[0] if node is not None and turned else b)
-    if found is None or a.rank < 1 or a.shape[-1] != b.shape[0]:
+    if found is None or a.rank < 1 or a.extents[-1] != b.shape[0]:
         return None
     weights = found.weights(call, turned)
     return None if weights is None else weights.times(call, a)

@@ -5,16 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 from math import prod
+from typing import Any
 
 import numpy as np
 import onnx
+import onnx.numpy_helper
 
+from tilewright.expr.index.extents import ceildiv, maximum, product, sub
+from tilewright.expr.operators.shapes import number
+from tilewright.expr.sizes import simplified
 from tilewright.graph.ir import Value
 from tilewright.graph.onnx.ops.call import Given, OperatorCall, Translator, numpy_dtype
 
 
 def gather_nd(call: OperatorCall, x: Value, indices: Value, *, batch_dims: int = 0) -> Value:
-    call.check_indices(indices, x.shape[batch_dims : batch_dims + indices.shape[-1]], x)
+    depth = number(indices.extents[-1], indices.name)
+    call.check_indices(indices, x.extents[batch_dims : batch_dims + depth], x)
     return call.emit("gather_nd", x, indices, batch_dims=batch_dims)
 
 
@@ -72,7 +78,7 @@ def one_hot(
     low = call.emit("less", indices, call.literal(np.int64(0)))
     wrapped = call.emit("add", indices, call.literal(np.int64(count)))
     index = call.emit("where", low, wrapped, indices)
-    column = call.builder.reshape(index, (*index.shape[:axis], 1, *index.shape[axis:]))
+    column = call.builder.reshape(index, (*index.extents[:axis], 1, *index.extents[axis:]))
     steps = np.arange(*call.table(count)).reshape((count,) + (1,) * (index.rank - axis))
     hot = call.emit("equal", column, call.literal(steps))
     off, on = (call.builder.reshape(call.cut(values, 0, i, i + 1), ()) for i in (0, 1))
@@ -85,12 +91,14 @@ def hardmax(call: OperatorCall, x: Value, *, axis: int | None = None) -> Value:
     axis = call.axis((1 if older else -1) if axis is None else axis, x.rank)
     flat = x
     if older:
-        flat = call.builder.reshape(x, (prod(x.shape[:axis]), prod(x.shape[axis:])))
+        flat = call.builder.reshape(x, (product(x.extents[:axis]), product(x.extents[axis:])))
         axis = 1
     top = call.emit("argmax", flat, axis=axis, keepdims=True, select_last=False)
-    steps = np.arange(*call.table(flat.shape[axis])).reshape((-1,) + (1,) * (flat.rank - axis - 1))
+    steps = np.arange(*call.table(number(flat.extents[axis], flat.name))).reshape(
+        (-1,) + (1,) * (flat.rank - axis - 1)
+    )
     hot = call.emit("equal", top, call.literal(steps))
-    return call.builder.reshape(call.cast(hot, x.dtype), x.shape)
+    return call.builder.reshape(call.cast(hot, x.dtype), x.extents)
 
 
 def top_k(
@@ -200,6 +208,8 @@ def tf_idf(
 def range_(call: OperatorCall, start: Value, limit: Value, delta: Value) -> Value:
     """Integers as many as are known, though the first may not be."""
     count = None
+    if call.depends(start, limit) and delta.constant is not None:
+        return _counted(call, start, limit, int(delta.constant.item()))
     if numpy_dtype(start).kind in "iu" and delta.constant is not None:
         (first,), (end,) = call.numbers(start, "start"), call.numbers(limit, "limit")
         step = int(delta.constant.item())
@@ -207,6 +217,28 @@ def range_(call: OperatorCall, start: Value, limit: Value, delta: Value) -> Valu
     if not count:
         return known_only(call, start, limit, delta)
     return call.cast(call.progression(first, count, step), start.dtype)
+
+
+def _counted(call: OperatorCall, start: Value, limit: Value, step: int) -> Value:
+    """Of as many integers as sizes say: the beginning of so many as there may be, and the first."""
+    (first,), (end,) = call.extents(start, "start"), call.extents(limit, "limit")
+    sizes = call.builder.sizes
+    if step < 1:
+        call.reject(f"steps of {step} to a limit over sizes")
+    count = simplified(maximum(ceildiv(sub(end, first), step), 0), sizes)
+    steps = call.steps(count, start)
+    if step != 1:
+        steps = call.emit("multiply", steps, call.literal(step, start))
+    return call.emit("add", steps, start)
+
+
+def constant_of_shape(call: OperatorCall, shape: Value, *, value: Any = None) -> Value:
+    """One number, of a shape over sizes."""
+    if not call.depends(shape):
+        return known_only(call, shape)
+    array = np.zeros(1, np.float32) if value is None else onnx.numpy_helper.to_array(value)
+    wanted = call.extents(shape, "shape")
+    return call.emit("broadcast_to", call.literal(array.reshape(())), shape=wanted)
 
 
 def known_only(call: OperatorCall, *inputs: Value) -> Value:
@@ -217,7 +249,7 @@ def known_only(call: OperatorCall, *inputs: Value) -> Value:
 
 INDEXING: dict[str, Translator] = {
     "Compress": compress,
-    "ConstantOfShape": known_only,
+    "ConstantOfShape": constant_of_shape,
     "CumProd": cumulative(product=True),
     "CumSum": cumulative(product=False),
     "Det": "determinant",

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from tilewright.expr.operators.shapes import number
 from tilewright.graph.ir import Value
 from tilewright.graph.onnx.ops.call import OperatorCall
 from tilewright.graph.onnx.ops.contraction import conv, matmul, sliding
@@ -36,7 +37,9 @@ def matmul_sums(call: OperatorCall, a: Value, b: Value, za: Zero = None, zb: Zer
         return call.emit("reduce_sum", call.cast(x, "int32"), axes=(axis,), keepdims=True)
 
     rows, columns = (lambda: over(a, a.rank - 1)), (lambda: over(b, b.rank - 2))
-    return _corrected(call, matmul(call, a, b), za, zb, rows, columns, a.shape[-1])
+    return _corrected(
+        call, matmul(call, a, b), za, zb, rows, columns, number(a.extents[-1], a.name)
+    )
 
 
 def conv_sums(
@@ -53,7 +56,7 @@ def conv_sums(
     x, zx = _unsigned(call, x, zx)
     window.pop("kernel_shape", None)
     if zx is not None:
-        spatial, kernel = x.shape[2:], w.shape[2:]
+        spatial, kernel = x.extents[2:], w.shape[2:]
         around = {k: window.pop(k) for k in ("auto_pad", "pads") if k in window}
         slides = {k: window[k] for k in ("strides", "dilations") if k in window}
         pairs = sliding(call, spatial, kernel, **around, **slides)["padding"]

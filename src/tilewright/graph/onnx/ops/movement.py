@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import prod
+from itertools import accumulate, pairwise
 
 import numpy as np
 
-from tilewright.expr.operators.movement import PAD_MODES
+from tilewright.expr.index.extents import add, floordiv, product
+from tilewright.expr.nodes import Extent, Shape
+from tilewright.expr.operators.movement import END, PAD_MODES
+from tilewright.expr.operators.shapes import broadcast_shapes, number, numbers
+from tilewright.expr.tensors import canonical
+from tilewright.expr.text import shape_text
 from tilewright.graph.ir import Value
 from tilewright.graph.linear import ScaledElement
 from tilewright.graph.onnx.ops.call import Given, OperatorCall, Translator
@@ -16,36 +21,38 @@ from tilewright.graph.onnx.ops.contraction import Ints, on_image
 
 def reshape(call: OperatorCall, x: Value, shape: Given, *, allowzero: bool = False) -> Value:
     """0 copies an extent (unless `allowzero`), -1 takes what remains; an attribute at first."""
-    wanted = call.known_ints(shape, "shape")
-    dims = [x.shape[d] if n == 0 and not allowzero else n for d, n in enumerate(wanted)]
+    wanted = call.extents(shape, "shape")
+    dims = [x.extents[d] if n == 0 and not allowzero else n for d, n in enumerate(wanted)]
+    count = canonical(product(x.extents))
     if -1 in dims:
-        known = prod(n for n in dims if n != -1)
-        dims[dims.index(-1)] = x.elements // max(known, 1)
-    if prod(dims) != x.elements:
-        call.reject(f"{x} cannot take the shape {wanted}")
+        known = canonical(product(n for n in dims if n != -1))
+        dims[dims.index(-1)] = canonical(floordiv(count, 1 if known == 0 else known))
+    if canonical(product(dims)) != count:
+        call.reject(f"{x} cannot take the shape {shape_text(wanted)}")
     return call.builder.reshape(x, dims, call.name)
 
 
 def flatten(call: OperatorCall, x: Value, *, axis: int = 1) -> Value:
     cut = axis + x.rank if axis < 0 else axis
-    return call.builder.reshape(x, (prod(x.shape[:cut]), prod(x.shape[cut:])), call.name)
+    return call.builder.reshape(x, (product(x.extents[:cut]), product(x.extents[cut:])), call.name)
 
 
 def squeeze(call: OperatorCall, x: Value, axes: Given = None) -> Value:
     wanted = call.ints(axes, "axes")
     if wanted is None:
-        wanted = tuple(d for d, n in enumerate(x.shape) if n == 1)
+        wanted = tuple(d for d, n in enumerate(x.extents) if n == 1)
     gone = {call.axis(a, x.rank) for a in wanted}
-    if any(x.shape[d] != 1 for d in gone):
+    if any(x.extents[d] != 1 for d in gone):
         call.reject(f"axes {sorted(gone)} of {x} are not all of extent 1")
-    return call.builder.reshape(x, [n for d, n in enumerate(x.shape) if d not in gone], call.name)
+    rest = [n for d, n in enumerate(x.extents) if d not in gone]
+    return call.builder.reshape(x, rest, call.name)
 
 
 def unsqueeze(call: OperatorCall, x: Value, axes: Given = None) -> Value:
     wanted = call.ints(axes, "axes") or ()
     rank = x.rank + len(wanted)
     new = {call.axis(a, rank) for a in wanted}
-    rest = iter(x.shape)
+    rest = iter(x.extents)
     return call.builder.reshape(x, [1 if d in new else next(rest) for d in range(rank)], call.name)
 
 
@@ -54,25 +61,24 @@ def transpose(call: OperatorCall, x: Value, *, perm: Ints | None = None) -> Valu
 
 
 def concat(call: OperatorCall, *parts: Value, axis: int = 1) -> Value:
-    filled = [p for p in parts if 0 not in p.shape]
+    filled = [p for p in parts if 0 not in p.extents]
     return call.joined(filled, call.axis(axis, filled[0].rank))
 
 
 def split(call: OperatorCall, x: Value, split: Given = None, *, axis: int = 0) -> Sequence[Value]:
     """Parts given as an input (opset 13), an attribute, `num_outputs`, or as many as outputs."""
     axis = call.axis(axis, x.rank)
-    extent, count = x.shape[axis], len(call.used_outputs)
-    sizes = call.ints(split, "split")
-    if sizes is None:
-        size = -(-extent // count)
-        sizes = tuple(min(size, extent - low) for low in range(0, extent, size))
-    if sum(sizes) != extent or len(sizes) != count:
-        call.reject(f"parts {sizes} along dimension {axis} do not make up {x}")
-    parts, low = [], 0
-    for size in sizes:
-        parts.append(_slice(call, x, (low,), (low + size,), (1,), (axis,)))
-        low += size
-    return parts
+    extent, count = x.extents[axis], len(call.used_outputs)
+    if split is None:
+        whole = number(extent, f"a split of {x.name}")
+        size = -(-whole // count)
+        sizes: Shape = tuple(min(size, whole - low) for low in range(0, whole, size))
+    else:
+        sizes = call.extents(split, "split")
+    ends = [canonical(e) for e in accumulate((0, *sizes), add)]
+    if ends[-1] != extent or len(sizes) != count:
+        call.reject(f"parts {shape_text(sizes)} along dimension {axis} do not make up {x}")
+    return [_slice(call, x, (low,), (end,), (1,), (axis,)) for low, end in pairwise(ends)]
 
 
 def slice_(
@@ -86,6 +92,11 @@ def slice_(
     """Inputs since opset 10, attributes before. Where both ends are one run-time value and a known
     number, so that the extent is known, the elements are gathered.
     """
+    if call.depends(starts, ends):
+        first, last = call.extents(starts, "starts"), call.extents(ends, "ends")
+        along = call.ints(axes, "axes") or range(len(first))
+        by_one = call.ints(steps, "steps") or (1,) * len(first)
+        return _slice(call, x, first, last, by_one, [call.axis(a, x.rank) for a in along])
     low, high = call.numbers(starts, "starts"), call.numbers(ends, "ends")
     over = call.ints(axes, "axes") or tuple(range(len(low)))
     step = call.ints(steps, "steps") or (1,) * len(low)
@@ -101,46 +112,62 @@ def slice_(
         elif count:
             x = call.emit("gather", x, call.progression(start, count, by), axis=axis)
         else:
-            x = call.empty((*x.shape[:axis], 0, *x.shape[axis + 1 :]), x)
+            shape = numbers((*x.extents[:axis], 0, *x.extents[axis + 1 :]), x.name)
+            x = call.empty(shape, x)
     return _slice(call, x, *zip(*known, strict=True)) if known else x
 
 
 def _slice(
-    call: OperatorCall, x: Value, starts: Ints, ends: Ints, steps: Ints, axes: Ints
+    call: OperatorCall,
+    x: Value,
+    starts: Sequence[Extent],
+    ends: Sequence[Extent],
+    steps: Ints,
+    axes: Ints,
 ) -> Value:
     """Only the axes that lose something, with ends that mean the same after any step."""
-    kept, shape = [], list(x.shape)
+    kept: list[tuple[Extent, Extent, int, int]] = []
+    shape = list(x.extents)
     for start, end, step, axis in zip(starts, ends, steps, axes, strict=True):
-        past_front = step < 0 and end < -x.shape[axis]
-        chosen = range(x.shape[axis])[start : None if past_front else end : step]
+        extent = x.extents[axis]
+        if not (isinstance(extent, int) and isinstance(start, int) and isinstance(end, int)):
+            if (
+                step != 1
+                or start != 0
+                or not (end == extent or (isinstance(end, int) and end >= END))
+            ):
+                kept.append((start, end, step, axis))
+            continue
+        past_front = step < 0 and end < -extent
+        chosen = range(extent)[start : None if past_front else end : step]
         shape[axis] = len(chosen)
-        if chosen != range(x.shape[axis]):
-            stop = chosen.stop if chosen.stop >= 0 else -x.shape[axis] - 1
+        if chosen != range(extent):
+            stop = chosen.stop if chosen.stop >= 0 else -extent - 1
             kept.append((chosen.start, stop, chosen.step, axis))
     if 0 in shape:
-        return call.empty(shape, x)
+        return call.empty(numbers(shape, x.name), x)
     if not kept:
         return x
-    columns = zip(*kept, strict=True)
-    names = ("starts", "stops", "steps", "axes")
-    return call.emit("strided_slice", x, **dict(zip(names, columns, strict=True)))
+    first, last, by, along = zip(*kept, strict=True)
+    return call.builder.sliced(x, first, last, by, along, call.name)
 
 
 def gather(call: OperatorCall, x: Value, indices: Value, *, axis: int = 0) -> Value:
     """A constant scalar or run of indices is a slice; anything else is read at run time."""
     axis = call.axis(axis, x.rank)
-    call.check_indices(indices, (x.shape[axis],), x)
+    call.check_indices(indices, (x.extents[axis],), x)
     if indices.constant is not None and indices.elements == 1:
-        at = int(indices.constant.item()) % x.shape[axis]
-        part = _slice(call, x, (at,), (at + 1,), (1,), (axis,))
-        shape = (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :])
+        at, extent = int(indices.constant.item()), x.extents[axis]
+        first = at if at >= 0 else canonical(add(extent, at))
+        part = _slice(call, x, (first,), (canonical(add(first, 1)),), (1,), (axis,))
+        shape = (*x.extents[:axis], *indices.shape, *x.extents[axis + 1 :])
         return call.builder.reshape(part, shape, call.name)
     return call.emit("gather", x, indices, axis=axis)
 
 
 def gather_elements(call: OperatorCall, x: Value, indices: Value, *, axis: int = 0) -> Value:
     axis = call.axis(axis, x.rank)
-    call.check_indices(indices, (x.shape[axis],), x)
+    call.check_indices(indices, (x.extents[axis],), x)
     return call.emit("gather_elements", x, indices, axis=axis)
 
 
@@ -219,15 +246,19 @@ def _column(call: OperatorCall, x: Value, axis: int, y: Value) -> Value:
 
 
 def expand(call: OperatorCall, x: Value, shape: Value) -> Value:
-    wanted = call.known_ints(shape, "shape")
-    rank = max(x.rank, len(wanted))
-    ours, theirs = (1,) * (rank - x.rank) + x.shape, (1,) * (rank - len(wanted)) + wanted
-    whole = tuple(max(a, b) for a, b in zip(ours, theirs, strict=True))
-    return x if whole == x.shape else call.emit("broadcast_to", x, shape=whole)
+    whole = broadcast_shapes(x.extents, call.extents(shape, "shape"))
+    return x if whole == x.extents else call.emit("broadcast_to", x, shape=whole)
 
 
 def tile(call: OperatorCall, x: Value, repeats: Value, axis: Value | None = None) -> Value:
     """Before opset 6, along one axis."""
+    if call.depends(repeats):
+        often = call.extents(repeats, "repeats")
+        pairs = zip(often, x.extents, strict=True)
+        x = call.emit(
+            "broadcast_to", x, shape=tuple(e if isinstance(n, int) else n for n, e in pairs)
+        )
+        return call.emit("tile", x, repeats=tuple(n if isinstance(n, int) else 1 for n in often))
     times = call.known_ints(repeats, "repeats")
     if axis is not None:
         at = call.axis(call.number(axis, "axis", 0), x.rank)

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import prod
 from typing import Any
 
 import numpy as np
 
+from tilewright.expr.index.extents import product
+from tilewright.expr.operators.shapes import number
+from tilewright.expr.sizes import most
 from tilewright.graph.ir import Attribute, Value
 from tilewright.graph.onnx.ops.attention import (
     attention,
@@ -60,7 +62,7 @@ def quick_gelu(call: OperatorCall, x: Value, *, alpha: float = 1.702) -> Value:
 def bias_split_gelu(call: OperatorCall, x: Value, bias: Value) -> Value:
     """The first half of x + bias, times the gelu of the second."""
     total = call.emit("add", x, bias)
-    axis, half = x.rank - 1, x.shape[-1] // 2
+    axis, half = x.rank - 1, number(x.extents[-1], x.name) // 2
     a, b = (call.cut(total, axis, low, low + half) for low in (0, half))
     return call.emit("multiply", a, call.emit("gelu", b, approximate=False))
 
@@ -74,8 +76,8 @@ def bias_softmax(
 ) -> Value:
     """Over all from `axis` on, as ONNX's was before opset 13."""
     cut, total = call.axis(axis, x.rank), call.emit("add", x, bias)
-    flat = call.builder.reshape(total, (prod(x.shape[:cut]), prod(x.shape[cut:])))
-    return call.builder.reshape(call.emit("softmax", flat, axis=1), x.shape)
+    flat = call.builder.reshape(total, (product(x.extents[:cut]), product(x.extents[cut:])))
+    return call.builder.reshape(call.emit("softmax", flat, axis=1), x.extents)
 
 
 ACTIVATIONS: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -264,9 +266,9 @@ def embed_layer_norm(
     """Of the sum of rows of up to three tables; then the number of ones in each row of a mask, and
     the sum.
     """
-    batch, length = ids.shape
+    batch, length = ids.extents
     if position_ids is None:
-        position_ids = call.literal(np.arange(length)[None])
+        position_ids = call.builder.reshape(call.steps(length), (1, length))
     pairs = [(words, ids), (positions, position_ids)]
     if segments is not None and segment_ids is not None:
         pairs.append((segments, segment_ids))
@@ -275,7 +277,9 @@ def embed_layer_norm(
     total = _sum(call, *(call.emit("gather", table, at, axis=0) for table, at in pairs))
     y = call.emit("layer_norm", total, gamma, beta, epsilon=epsilon)
     if mask is None:
-        count = call.literal(np.zeros(batch, np.int32))
+        count = call.cut(
+            call.literal(np.zeros(most(batch, call.builder.sizes), np.int32)), 0, 0, batch
+        )
     else:
         ones = call.cast(call.emit("equal", mask, call.literal(1, mask)), "int32")
         count = call.emit("reduce_sum", ones, axes=(1,), keepdims=False)
@@ -299,7 +303,7 @@ def group_norm(
     was normalised.
     """
     if skip is not None and skip.rank == 2:
-        skip = call.builder.reshape(skip, (skip.shape[0], 1, 1, skip.shape[1]))
+        skip = call.builder.reshape(skip, (skip.extents[0], 1, 1, skip.extents[1]))
     elif skip is not None and not channels_last:
         skip = to_last(call, skip)
     total = _sum(call, x if channels_last else to_last(call, x), skip, bias)

@@ -17,6 +17,8 @@ import onnx
 
 from tilewright.expr.contraction.groups import NARROW
 from tilewright.expr.dtypes import DTYPES, FEW_BITS, dtype
+from tilewright.expr.nodes import Extent
+from tilewright.expr.operators.shapes import number
 from tilewright.graph.ir import Value
 from tilewright.graph.onnx.ops import contraction
 from tilewright.graph.onnx.ops.call import (
@@ -51,7 +53,7 @@ def spread(call: OperatorCall, value: Value, x: Value, axis: int, block: int) ->
         shape = [1] * x.rank
         shape[axis] = value.elements
         value = call.builder.reshape(value, shape)
-    if value.shape[axis] in (1, x.shape[axis]) or not block:
+    if value.shape[axis] in (1, x.extents[axis]) or not block:
         return value
     rows = np.arange(x.shape[axis]) // block
     return call.emit("gather", value, call.literal(rows), axis=axis)
@@ -173,13 +175,15 @@ class Quantised:
 
 
 def of_bytes(
-    call: OperatorCall, x: Value, w: Value, channel: int, depth: int
+    call: OperatorCall, x: Value, w: Value, channel: int, depth: Extent
 ) -> tuple[Quantised, Quantised] | None:
     """The bytes that a contraction may multiply instead of floats: of an image or matrix in one
     scale, by constants in one scale a `channel`, over so many that instructions for dots gain.
     """
     left, right = Quantised.of(call, x), Quantised.of(call, w)
-    if left is None or right is None or right.x.constant is None or depth < SHORTEST:
+    if left is None or right is None or right.x.constant is None:
+        return None
+    if number(depth, x.name) < SHORTEST:
         return None
     zeros = right.zero is None or right.zero.elements in (1, right.scale.elements)
     one = left.scale.rank == 0 and (left.zero is None or left.zero.rank == 0)
@@ -187,7 +191,7 @@ def of_bytes(
 
 
 def matmul(call: OperatorCall, a: Value, b: Value) -> Value:
-    found = None if min(a.rank, b.rank) < 2 else of_bytes(call, a, b, b.rank - 1, a.shape[-1])
+    found = None if min(a.rank, b.rank) < 2 else of_bytes(call, a, b, b.rank - 1, a.extents[-1])
     if found is None:
         return packed_product(call, a, b) or contraction.matmul(call, a, b)
     return _product(call, *found)
@@ -214,7 +218,7 @@ def gemm(
     y = None
     if not transA and alpha == beta == 1.0:
         right = call.builder.transpose(b, (1, 0)) if transB else b
-        found = of_bytes(call, a, right, 1, a.shape[1])
+        found = of_bytes(call, a, right, 1, a.extents[1])
         y = packed_product(call, a, right) if found is None else _product(call, *found)
     if y is None:
         return contraction.gemm(call, a, b, c, alpha=alpha, beta=beta, transA=transA, transB=transB)

@@ -204,7 +204,7 @@ class _Sequence:
     ) -> tuple[Value | None, list[Value]]:
         """One loop, node or written out; the rows are left out when nobody reads them."""
         name = self.call.name or self.call.op_type
-        body = BodyBuilder(f"{name}.step")
+        body = BodyBuilder(f"{name}.step", self.call.builder.sizes)
         body.input("t", (), "int64")
         inner = [body.carry(s) for s in states]
         scanned = [v for v in (gates, running) if v is not None]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from math import prod
-
 import numpy as np
 
+from tilewright.expr.index.extents import product
+from tilewright.expr.operators.shapes import number, numbers
+from tilewright.expr.tensors import canonical
 from tilewright.graph.ir import Value
 from tilewright.graph.onnx.ops.call import Given, OperatorCall, Translator, numpy_dtype
 from tilewright.graph.onnx.ops.contraction import on_image
@@ -65,10 +66,10 @@ def softmax(op: str) -> Translator:
         if call.opset >= 13:
             return call.emit(op, x, axis=call.axis(-1 if axis is None else axis, x.rank))
         cut = call.axis(1 if axis is None else axis, x.rank)
-        if prod(x.shape[cut:]) == x.shape[cut]:
+        if canonical(product(x.extents[cut:])) == x.extents[cut]:
             return call.emit(op, x, axis=cut)
-        flat = call.builder.reshape(x, (prod(x.shape[:cut]), prod(x.shape[cut:])))
-        return call.builder.reshape(call.emit(op, flat, axis=1), x.shape)
+        flat = call.builder.reshape(x, (product(x.extents[:cut]), product(x.extents[cut:])))
+        return call.builder.reshape(call.emit(op, flat, axis=1), x.extents)
 
     return translate
 
@@ -91,15 +92,16 @@ def batch_norm(
     if training_mode:
         call.reject("training mode is not supported")
     call.only_output()
-    column = (x.shape[1], *(1,) * (x.rank - 2)) if spatial else x.shape[1:]
+    own = x.extents[1:2] if spatial else x.extents[1:]
+    column = (*numbers(own, f"a normalisation of {x.name}"), *(1,) * (x.rank - 2) * spatial)
     known = [v.constant for v in (scale, bias, mean, variance)]
     if all(a is not None for a in known):
         s, b, m, v = (np.asarray(a, np.float64) for a in known)
         factor = s / np.sqrt(v + epsilon)
-        numbers = np.stack([factor, b - m * factor])
-        fit = np.isfinite(numbers.astype(numpy_dtype(x))).all()
+        both = np.stack([factor, b - m * factor])
+        fit = np.isfinite(both.astype(numpy_dtype(x))).all()
         y = x if fit else call.cast(x, "float32")  # m · factor is soon too large for a float16
-        parts = [call.literal(a.reshape(column), y) for a in numbers]
+        parts = [call.literal(a.reshape(column), y) for a in both]
     else:
         y = x
         root = call.emit("sqrt", call.emit("add", variance, call.literal(epsilon, variance)))
@@ -128,8 +130,8 @@ def group_norm(
     """Scale and bias have one value a group before opset 21, one a channel from it on."""
     affine = []
     for value, what in ((scale, "scale"), (bias, "bias")):
-        if value.shape == (num_groups,) != (x.shape[1],):
-            array = np.repeat(call.known(value, what), x.shape[1] // num_groups)
+        if value.shape == (num_groups,) != (x.extents[1],):
+            array = np.repeat(call.known(value, what), number(x.extents[1], x.name) // num_groups)
             value = call.literal(array, value)
         affine.append(value)
     return on_image(call, "group_norm", x, *affine, groups=num_groups, epsilon=epsilon)

@@ -39,7 +39,7 @@ def _pool(
 ) -> Value:
     ceil_mode = bool(window.get("ceil_mode", 0))
     others = {k: v for k, v in window.items() if k != "ceil_mode"}
-    slides = sliding(call, x.shape[2:], kernel, **others)
+    slides = sliding(call, x.extents[2:], kernel, **others)
     return on_image(call, op, x, kernel=tuple(kernel), **slides, ceil_mode=ceil_mode, **options)
 
 

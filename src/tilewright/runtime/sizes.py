@@ -1,0 +1,123 @@
+"""The sizes of a call of a network, found in the shapes of its inputs.
+
+    about = SizesTable(artifact, inputs, outputs, …)          for `tw_find_sizes` (runtime/c/call.h)
+    shapes = CallShapes(about)                                of one call in flight
+    shapes.find(arrays, scratch)                              raises InputError for a wrong size
+    shapes.outputs                                            with the shapes of this call
+
+The native call does the same without Python. What follows from sizes is computed by `derive`, code
+of the network, and stays at the beginning of its scratch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+import numpy as np
+
+from tilewright.contract.artifact import Array, Artifact, BufferSpec
+from tilewright.ground.errors import InputError
+from tilewright.runtime.buffers import address
+from tilewright.runtime.parameters import Parameter
+
+Table: TypeAlias = list[tuple[int, ...]]
+
+
+def size_tables(
+    artifact: Artifact,
+    inputs: Sequence[Parameter | BufferSpec],
+    outputs: Sequence[Parameter | BufferSpec],
+) -> tuple[Table, Table]:
+    """C's `tw_size` of each size, and a `tw_extent` for each extent that varies."""
+    values = (*artifact.sizes, *artifact.derived)
+    numbers = {v.name: i for i, v in reversed(list(enumerate(values)))}
+    extents: Table = [
+        (a, d, numbers[name])
+        for a, p in enumerate((*inputs, *outputs))
+        for d, name in enumerate(p.varying)
+        if name
+    ]
+    first = {n: (a, d) for a, d, n in reversed(extents) if a < len(inputs)}
+    return [(s.least, s.most, *first[n]) for n, s in enumerate(artifact.sizes)], extents
+
+
+class SizesTable:
+    """C's `tw_sizes` of an artifact, for arrays in the order in which a caller gives and gets
+    them.
+    """
+
+    def __init__(
+        self,
+        artifact: Artifact,
+        inputs: Sequence[Parameter],
+        outputs: Sequence[Parameter],
+        derive: int,
+        find: Callable[..., int],
+    ) -> None:
+        """`derive` is the address of the network's own function, `find` C's `tw_find_sizes`."""
+        self.find = find
+        self.sizes = artifact.sizes
+        self.inputs, self.arrays = tuple(inputs), (*inputs, *outputs)
+        tables = size_tables(artifact, self.inputs, outputs)
+        self.places = [row[2:] for row in tables[0]]
+        self._tables = [np.array(table, np.int64) for table in tables]
+        counts = map(len, tables)
+        self._words = np.array((derive, *counts, *map(address, self._tables)), np.int64)
+
+    @property
+    def address(self) -> int:
+        """Of the structure."""
+        return address(self._words)
+
+
+class CallShapes:
+    """The shapes of all arrays of a call: int64 arrays, which the native function writes."""
+
+    def __init__(self, about: SizesTable) -> None:
+        self.about = about
+        self.extents = [np.array(p.shape, np.int64) for p in about.arrays]
+        self.written = np.array([address(e) for e in self.extents], np.int64)
+        self.given = np.zeros(len(about.inputs), np.int64)  # addresses of the shapes of inputs
+
+    def find(self, arrays: Sequence[Array], values: Array) -> None:
+        """Fill in the shapes of a call with these inputs, whose fixed extents are right; `values`
+        are the beginning of its scratch. Raises InputError for a size out of its range, or inputs
+        that differ in one.
+        """
+        about = self.about
+        given = [np.array(a.shape, np.int64) for a in arrays]
+        self.given[:] = [address(g) for g in given]
+        sizes, inputs, written = self.words
+        found = about.find(sizes, inputs, address(values), written)
+        if found:
+            wrong = values[8 * found - 8 : 8 * found].view(np.int64).item()
+            raise InputError(self._outside(found - 1, wrong))
+        for parameter, array, extents in zip(about.inputs, arrays, self.extents, strict=False):
+            for d, (extent, wanted) in enumerate(zip(array.shape, extents.tolist(), strict=True)):
+                if extent != wanted:
+                    raise InputError(
+                        f"{parameter.name}: dimension {d} is {extent}, where "
+                        f"{parameter.varying[d]} is {wanted}, as other inputs say"
+                    )
+
+    @property
+    def words(self) -> tuple[int, int, int]:
+        """What a native call has to know: addresses of the table, of `given` and of `written`."""
+        return self.about.address, address(self.given), address(self.written)
+
+    @property
+    def outputs(self) -> tuple[Parameter, ...]:
+        """The outputs as they are in this call."""
+        count = len(self.about.inputs)
+        given = zip(self.about.arrays[count:], self.extents[count:], strict=True)
+        return tuple(replace(p, shape=tuple(e.tolist()), varying=()) for p, e in given)
+
+    def _outside(self, number: int, value: int) -> str:
+        size, (argument, dimension) = self.about.sizes[number], self.about.places[number]
+        name = self.about.inputs[argument].name
+        return (
+            f"{name}: dimension {dimension}, {size.name}, is {value}; it must be in "
+            f"{size.least}..{size.most}"
+        )
