@@ -141,6 +141,15 @@ def test_the_size_of_a_dimension_is_a_number(tmp_path: Path) -> None:
     for size in (3, np.int64(3), (3,), [3]):
         loaded = tw.load(free, shapes={"n": size})  # type: ignore[dict-item]
         assert loaded.partition.graph.inputs[0].shape == (3, 24)
+    ranges = [(1, 40), [(1, 40)], ((1, 40, {40: 1, 8: 2.5}),), (1, 40, {40: 1, 8: 2.5})]
+    of_points = [tw.load(free, shapes={"n": given}).partition.graph.sizes for given in ranges]
+    points = ((40, 1.0), (8, 2.5))
+    assert [s.points for (s,) in of_points] == [(), (), points, points]
+    for wrong in ((1, 40, {"8": 1}), (1, 40, {8: "1"}), (1, None, {8: 1})):
+        with pytest.raises(tw.InputError, match="or of ranges"):
+            tw.load(free, shapes={"n": wrong})
+    with pytest.raises(tw.UnsupportedModel, match=r"N in 1\.\.40 is not measured at 64"):
+        tw.load(free, shapes={"n": (1, 40, {64: 1})})
     several = tw.load(free, shapes=[{"n": n} for n in (1, 4)])
     assert [m.partition.graph.inputs[0].shape[0] for m in several.models] == [1, 4]
     with pytest.raises(tw.UnsupportedModel, match=r"has no value; give shapes=\{'n': …\}"):

@@ -10,6 +10,7 @@ import tilewright as tw
 from tilewright.cli.console import complain, output, remark
 from tilewright.cli.options import assignments, parse_constants, parse_objective, parse_shape
 from tilewright.cli.timing import interleaved
+from tilewright.contract.arguments import Range
 from tilewright.ground.errors import InputError
 from tilewright.ground.text import (
     clock,
@@ -77,7 +78,11 @@ def test_an_input_named_again_gets_another_shape() -> None:
 def test_shapes_and_objectives_parse() -> None:
     assert parse_shape("x=1,3,224") == (None, "x", (1, 3, 224))
     assert parse_shape("net:ids:0=4") == ("net", "ids:0", (4,))
-    for text in ("x=0", "x=-1", "x=1e9", "x=٣", "=", "x", "x=" + "9" * 20, "x=" + "9" * 5000,
+    assert parse_shape("seq=1..512") == (None, "seq", (Range(1, 512),))
+    of_points = Range(0, 640, ((64, 1.0), (128, 4.0), (640, 0.5)))
+    assert parse_shape("x=1,0..640@64+128x4+640x0.5,3") == (None, "x", (1, of_points, 3))
+    for text in ("x=1..", "x=..2", "x=1..0", "x=1..5@", "x=5@4", "x=1..5@4x", "x=1..5@4+",
+                 "x=0", "x=-1", "x=1e9", "x=٣", "=", "x", "x=" + "9" * 20, "x=" + "9" * 5000,
                  "x=" + ",".join(["1"] * 100)):  # fmt: skip
         with pytest.raises(InputError, match="is not NAME=N,N") as caught:
             parse_shape(text)

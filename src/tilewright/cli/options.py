@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from tilewright.search.objectives import Objective
 
 DEFAULT_DB = "tuning.db"
-SIZE = re.compile(r"(\d{1,19}\.\.)?0*[1-9]\d{0,18}", re.ASCII)  # as far as 64 bits reach
+NUMBER = r"0*[1-9]\d{0,18}"  # as far as 64 bits reach
+POINT = rf"{NUMBER}(x\d{{1,9}}(\.\d{{1,9}})?)?"
+SIZE = re.compile(rf"{NUMBER}|\d{{1,19}}\.\.{NUMBER}(@{POINT}(\+{POINT})*)?", re.ASCII)
 MOST_AXES = 64  # of NumPy's arrays
 SHOWN = 80  # characters of a wrong option
 EXTRA = "tilewright[demo]"  # what brings onnxruntime
@@ -40,7 +42,9 @@ ModelFile: TypeAlias = Annotated[
 ]
 SHAPE_HELP = (
     "For models with symbolic dimensions: the shape of an input, x=1,3,224,224, or the value of "
-    "a dimension, batch=4; seq=1..512 is a range, for one network of all these. May be repeated; "
+    "a dimension, batch=4; seq=1..512 is a range, for one network of all these, "
+    "seq=1..512@64+128x4 one that is tuned at 64 and, of four times the weight, at 128. May be "
+    "repeated; "
     "what is given again gets a second value, beside the first."
 )
 Shapes: TypeAlias = Annotated[
@@ -254,7 +258,7 @@ def each_shape(model: tw.Model | tw.ModelSet) -> tuple[tw.Model, ...]:
 
 def parse_shape(text: str) -> tuple[str | None, str, Given]:
     """(model or None, input or dimension, sizes) from `[MODEL:]NAME=N,N,...`, of which each may be
-    a range, `LEAST..MOST`; raises InputError.
+    a range, `LEAST..MOST`, with points, `LEAST..MOST@N+NxWEIGHT`; raises InputError.
     """
     name, equals, dims = text.rpartition("=")
     stem, colon, inner = name.partition(":")
@@ -271,8 +275,12 @@ def parse_shape(text: str) -> tuple[str | None, str, Given]:
 
 
 def _extent(text: str) -> int | Range:
-    least, dots, most = text.partition("..")
-    return (int(least), int(most)) if dots else int(least)
+    least, dots, rest = text.partition("..")
+    if not dots:
+        return int(least)
+    most, _, points = rest.partition("@")
+    pairs = [point.partition("x") for point in points.split("+") if point]
+    return Range(int(least), int(most), tuple((int(n), float(w or 1)) for n, _, w in pairs))
 
 
 def parse_constants(given: Sequence[str] | None) -> dict[str, Array]:

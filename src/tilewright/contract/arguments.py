@@ -19,7 +19,7 @@ from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
 from numbers import Real
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from tilewright.ground.errors import InputError
 from tilewright.target import Target
@@ -113,7 +113,14 @@ def file(name: str, value: Any) -> Path:
     return Path(value)
 
 
-Range: TypeAlias = tuple[int, int]
+class Range(NamedTuple):
+    """Of a dimension that varies, and the points at which it is measured (see `Size`)."""
+
+    least: int
+    most: int
+    points: tuple[tuple[int, float], ...] = ()
+
+
 Given: TypeAlias = tuple[int | Range, ...]
 """A shape as it is given: whole numbers, and the least and the most of what varies."""
 
@@ -131,8 +138,8 @@ def shapes(value: Any) -> dict[str, Given]:
 def shape(name: Any, dims: Any) -> Given:
     """The shape of the input `name`; of a dimension, its one size, or its range."""
     is_listed = isinstance(dims, Sequence) and not isinstance(dims, (str, bytes))
-    is_size = _whole(dims) is not None
-    if is_size or not (is_listed or hasattr(dims, "__array__")):
+    is_one = _whole(dims) is not None or (is_listed and any(isinstance(d, Mapping) for d in dims))
+    if is_one or not (is_listed or hasattr(dims, "__array__")):
         listed = [dims]
     else:
         listed = list(dims)
@@ -140,7 +147,8 @@ def shape(name: Any, dims: Any) -> Given:
     if not isinstance(name, str) or len(found) < len(listed):
         raise InputError(
             f"the shape of input {name} is a sequence of whole numbers such as (1, 3, 224, 224), "
-            f"or of ranges, (1, (1, 512)), the size of a dimension a whole number; got {dims!r}"
+            f"or of ranges, (1, (1, 512)), which may have points, (1, 512, {{64: 1, 128: 4}}), the "
+            f"size of a dimension a whole number; got {dims!r}"
         )
     return found
 
@@ -148,7 +156,7 @@ def shape(name: Any, dims: Any) -> Given:
 def fixed(shapes: Mapping[str, Given]) -> dict[str, tuple[int, ...]]:
     """Shapes of a module that is exported with them. Raises InputError for ranges."""
     for name, dims in shapes.items():
-        if any(isinstance(d, tuple) for d in dims):
+        if any(isinstance(d, Range) for d in dims):
             raise InputError(
                 f"the shape of {name} is {dims}, with a range: ranges are for ONNX models; export "
                 f"the module to one with dynamic shapes"
@@ -157,10 +165,19 @@ def fixed(shapes: Mapping[str, Given]) -> dict[str, tuple[int, ...]]:
 
 
 def _extent(value: Any) -> int | Range | None:
-    """A whole number, or the least and the most; None if it is neither."""
-    if isinstance(value, tuple | list) and len(value) == 2:
-        least, most = map(_whole, value)
-        return None if least is None or most is None else (least, most)
+    """A whole number, or a range: the least, the most, and perhaps weights by values; None if it is
+    neither.
+    """
+    if isinstance(value, Range):
+        return value
+    if isinstance(value, tuple | list) and len(value) in (2, 3):
+        least, most = map(_whole, value[:2])
+        points = value[2] if len(value) == 3 else {}
+        weights = points.values() if isinstance(points, Mapping) else [None]
+        are_points = all(isinstance(w, Real) for w in weights) and None not in map(_whole, points)
+        if least is None or most is None or not are_points:
+            return None
+        return Range(least, most, tuple((int(n), float(w)) for n, w in points.items()))
     found = _whole(value)
     return None if found is None or found < 0 else found
 

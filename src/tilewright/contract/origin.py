@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from tilewright.contract.arguments import Given
 from tilewright.contract.artifact import BufferSpec, spec_json, spec_of
 from tilewright.contract.cache import (
     WHOLE_PACKAGE,
@@ -72,7 +73,7 @@ class Origin:
     @staticmethod
     def of(
         source: Any,
-        shapes: Mapping[str, Sequence[int | tuple[int, int]]],
+        shapes: Mapping[str, Given],
         constants: Mapping[str, Any],
         *more: str,
     ) -> Origin:

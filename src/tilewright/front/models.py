@@ -209,7 +209,7 @@ class ModelSet:
 Tunable: TypeAlias = Task | Model | ModelSet
 """What can be tuned and compiled; the path of an ONNX file stands for its model, too."""
 PathLike: TypeAlias = str | os.PathLike[str]
-Shapes: TypeAlias = Mapping[str, Sequence[int | tuple[int, int]] | int]
+Shapes: TypeAlias = Mapping[str, Sequence[Any] | int]
 Constants: TypeAlias = Mapping[str, Any]
 
 
@@ -250,8 +250,9 @@ def load(
     `example_inputs` are the arguments that a torch module is exported with. `shapes` gives values
     to symbolic input dimensions, by input, `{"x": (1, 3, 224, 224)}`, or by the dimension's name,
     `{"batch": 1}`; or a range, `{"seq": (1, 512)}` or `{"x": (1, (1, 512))}`, for one network of
-    all these; several such assignments make a ModelSet, whose compiled form picks the network by
-    the shapes of its inputs. `constants` are inputs of an ONNX model whose values are
+    all these, `(1, 512, {64: 1, 128: 4})` for one that is tuned at such points, by weights; several
+    such assignments make a ModelSet, whose compiled form picks the network by the shapes of its
+    inputs. `constants` are inputs of an ONNX model whose values are
     known now, `{"axes": (1, 2)}`. Without `chains` no two contractions share a kernel. With
     `math="bfloat16"` contractions with known weights multiply bfloat16 and add float32; "auto" is
     that where this machine is faster at it, else "float32" (the logger is told why). Raises

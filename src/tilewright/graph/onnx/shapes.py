@@ -29,8 +29,7 @@ Shapes: TypeAlias = Mapping[str, Sequence[int | Range]]
 Declared: TypeAlias = dict[str, tuple[int | None, ...]]
 
 NO_NAMES = ("", "?")
-USUAL_BATCH: Range = (1, 16)
-USUAL: Range = (1, 512)
+USUAL_BATCH, USUAL = Range(1, 16), Range(1, 512)
 
 
 def open_dimensions(model: onnx.ModelProto) -> None:
@@ -142,8 +141,10 @@ def _symbols(inputs: Sequence[onnx.ValueInfoProto], shapes: Shapes) -> dict[str,
             )
         sizes = _numbers(f"dimension {name}", shapes[name])
         match sizes:
-            case ((int() as least, int() as most),) | (int() as least, int() as most):
-                found[name] = _size(name, (least, most))
+            case (Range() as ends,):
+                found[name] = _size(name, ends)
+            case (int() as least, int() as most):
+                found[name] = _size(name, Range(least, most))
             case (int() as number,) if 0 <= number < 2**63:
                 found[name] = number
             case _:
@@ -156,9 +157,7 @@ def _symbols(inputs: Sequence[onnx.ValueInfoProto], shapes: Shapes) -> dict[str,
 def _numbers(what: str, shape: Sequence[int | Range]) -> tuple[int | Range, ...]:
     try:
         return tuple(
-            (operator.index(n[0]), operator.index(n[1]))
-            if isinstance(n, Sequence) and len(n) == 2
-            else operator.index(n)
+            n if isinstance(n, Range) else Range(*n) if isinstance(n, tuple) else operator.index(n)
             for n in shape
         )
     except TypeError as error:
