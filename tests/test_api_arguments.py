@@ -136,6 +136,19 @@ def test_shapes_may_be_any_sequence_of_integers(model: Path) -> None:
         assert loaded.partition.graph.inputs[0].shape == (2, 24)
 
 
+def test_a_dimension_may_have_a_range(tmp_path: Path) -> None:
+    free = save_classifier(tmp_path / "free.onnx", batch="n")
+    for shapes in ({"n": (1, 8)}, {"n": [(1, 8)]}, {"x": ((1, 8), 24)}, {"x": [[1, 8], 24]}):
+        graph = tw.load(free, shapes=shapes).graph  # type: ignore[arg-type]
+        assert [(s.name, s.least, s.most) for s in graph.sizes] == [("N", 1, 8)]
+        assert str(graph.inputs[0]) == "x: float32[N, 24]"
+    for wrong in (((1, 2, 3), 24), ((1, "8"), 24), ((1.0, 8), 24)):
+        with pytest.raises(tw.InputError, match="or of ranges"):
+            tw.load(free, shapes={"x": wrong})  # type: ignore[dict-item]
+    with pytest.raises(tw.UnsupportedModel, match=r"dimension n: size N cannot be in 8\.\.1"):
+        tw.load(free, shapes={"n": (8, 1)})
+
+
 def test_the_size_of_a_dimension_is_a_number(tmp_path: Path) -> None:
     free = save_classifier(tmp_path / "free.onnx", batch="n")
     for size in (3, np.int64(3), (3,), [3]):

@@ -110,8 +110,6 @@ CASES: dict[str, Make] = {
     "cumulative": lambda s, t: ops.cumulative(given("x", t, s), 1),
     "triangle": lambda s, t: ops.triangle(given("x", s, s)),
 }
-PROGRAMS = tuple(name for name in CASES if name != "conv_transpose")
-"""Sketches that skip inserted zeros need numbers."""
 
 
 def sized(make: Make) -> ComputeDAG:
@@ -138,7 +136,7 @@ def test_at_any_value_an_operator_is_the_static_one(name: str) -> None:
         close(y, expected)
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", CASES)
 def test_programs_of_operators_are_right_at_every_value(name: str) -> None:
     dag, target = sized(CASES[name]), Target.parse("cpu cores=2")
     gene = default_gene(Space(dag.at(POINTS[1]), target, sized=dag))

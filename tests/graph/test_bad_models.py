@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
+import onnx.shape_inference
 import pytest
 from graph_reference import make_model, random_inputs, run_graph, run_onnx
 from onnx import TensorProto, helper
@@ -50,6 +52,29 @@ def test_shapes_that_do_not_fit() -> None:
     model = make_model(nodes, {"x": (2, 3)}, {"w": np.ones((3, 2), np.float32)})
     model.graph.initializer[0].dims[:] = [2, 3]
     assert "shapes do not fit" in error(model)
+
+
+def test_what_shape_inference_errs_about() -> None:
+    """It takes the spectrum for two-sided where a length is given."""
+    nodes = [
+        node("STFT", ["x", "step", "window", "length"], ["s"]),
+        node("ReduceSum", ["s", "last"], ["r"], keepdims=0),
+        node("MatMul", ["r", "w"], ["y"]),
+    ]
+    known = {
+        "step": np.int64(10), "length": np.int64(16), "last": np.array([3]),
+        "window": np.hanning(16).astype(np.float32), "w": np.ones((9, 4), np.float32),
+    }  # fmt: skip
+    model = make_model(nodes, {"x": (1, 100, 1)}, known)
+    with pytest.raises(onnx.shape_inference.InferenceError):
+        onnx.shape_inference.infer_shapes(model, strict_mode=True)
+    inputs = {"x": np.random.default_rng(0).standard_normal((1, 100, 1)).astype(np.float32)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the file has the wrong shape
+        graph = load(model)
+    spectrum = run_onnx(make_model(nodes[:1], {"x": (1, 100, 1)}, known, outputs=("s",)), inputs)[0]
+    wanted = spectrum.sum(3) @ known["w"]
+    np.testing.assert_allclose(run_graph(graph, inputs)[0], wanted, rtol=1e-3, atol=1e-3)
 
 
 def test_missing_external_weights(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +15,7 @@ from onnx import TensorProto, helper
 from tilewright.graph.onnx.importing import load
 from tilewright.graph.partition import partition
 from tilewright.graph.passes import simplify
+from tilewright.ground.errors import UnsupportedModel
 
 IMAGE = (2, 6, 7, 9)
 
@@ -242,3 +244,46 @@ def test_operator_matches_onnxruntime(case: Case) -> None:
         for ours, theirs in zip(found, expected, strict=True):
             assert (ours.shape, ours.dtype) == (theirs.shape, theirs.dtype), name
             np.testing.assert_allclose(ours, theirs, rtol=2e-4, atol=2e-5, err_msg=name)
+
+
+def sized(model: onnx.ModelProto, d: int) -> tuple[onnx.ModelProto, int] | None:
+    """The model with dimension `d` of its first input, and what that meets, called `seq`."""
+    made = onnx.ModelProto()
+    made.CopyFrom(model)
+    first, *others = (i.type.tensor_type.shape.dim for i in made.graph.input)
+    n = first[d].dim_value
+    for dims in (first, *others):
+        at = d + len(dims) - len(first)
+        if 0 <= at < len(dims) and dims[at].dim_value == n:
+            dims[at].dim_param = "seq"
+    for info in made.graph.output:
+        info.type.tensor_type.ClearField("shape")
+    return None if n == 1 else (made, n)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_an_operator_takes_a_size_or_names_it(case: Case) -> None:
+    """Along each dimension of its input: at other values it is the static operator."""
+    rng = np.random.default_rng(0)
+    for d in range(len(case.shapes[0])):
+        found = sized(build(case), d)
+        if found is None:
+            continue
+        model, n = found
+        try:
+            graph = load(model, {"seq": (n - 1, n + 3)})
+        except UnsupportedModel as refusal:
+            assert f"{case.op} (node node)" in str(refusal)
+            assert re.search(r"\bseq\b", str(refusal)), str(refusal)
+            continue
+        values = {"seq": n + 3}
+        static = load(model, {"seq": (n + 3,)})
+        inputs = {
+            v.name: (np.abs(rng.standard_normal(v.shape)) + 0.1).astype(v.dtype)
+            for v in static.inputs
+        }
+        cut = partition(simplify(graph))
+        pairs = zip(run_partition(cut, inputs, values), run_graph(static, inputs), strict=True)
+        for ours, wanted in pairs:
+            assert ours.shape == wanted.shape
+            np.testing.assert_allclose(ours, wanted, rtol=1e-3, atol=1e-4)

@@ -15,12 +15,14 @@ import onnx
 import onnx.parser
 import onnxruntime
 import pytest
-from graph_reference import Array, make_model, run_graph, run_onnx
+from graph_reference import Array, make_model, run_graph, run_onnx, run_partition
 from onnx import helper, numpy_helper
 
 import tilewright as tw
 from tilewright.graph.onnx.importing import load
 from tilewright.graph.onnx.support import operators
+from tilewright.graph.partition import partition
+from tilewright.graph.passes import simplify
 from tilewright.ground.errors import UnsupportedModel
 
 DOMAIN = "com.microsoft"
@@ -292,6 +294,34 @@ def test_as_onnxruntime_computes_it(case: Case) -> None:
 
 
 # ---- what onnxruntime has on GPUs only ------------------------------------------------------
+
+
+SIZED = [
+    (case, d)
+    for cases, d in (
+        (attention_cases()[:3], 0), (attention_cases()[:2], 1), (attention_cases()[6:8], 1),
+        (multi_head_cases()[:1], 0), (multi_head_cases()[:1], 1), (rotary_cases()[:1], 0),
+        (NORMS[:1], 0), (NORMS[:1], 1), (NORMS[-1:], 0), (NORMS[-1:], 1),
+    )
+    for case in cases
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("case", "d"), SIZED, ids=str)
+def test_batch_and_length_may_vary(case: Case, d: int) -> None:
+    model, given = case.model()
+    n = next(iter(given.values())).shape[d]
+    for info in model.graph.input:
+        for dim in info.type.tensor_type.shape.dim:
+            if dim.dim_value == n:
+                dim.dim_param = "seq"
+    cut = partition(simplify(load(model, {"seq": (1, n)})))
+    for value in (n, n - 1):
+        static = load(model, {"seq": (value,)})
+        inputs = {
+            v.name: given[v.name][tuple(map(slice, v.shape))].astype(v.dtype) for v in static.inputs
+        }
+        agrees(run_partition(cut, inputs, {"seq": value}), run_graph(static, inputs), 1e-4)
 
 
 def erf_gelu(x: Array) -> Array:

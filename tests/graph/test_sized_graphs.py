@@ -91,6 +91,8 @@ def test_what_asks_for_numbers_is_told_so() -> None:
     b = GraphBuilder("g", SIZES)
     x = b.input("x", (S + 1, 8), "float32")
     assert x.rank == 2 and str(x) == "x: float32[S + 1, 8]"
+    b.reshape(x, (S + 1, 2, 4), "r")
+    assert str(b.nodes[0]) == "%r = reshape(%x; shape=(S + 1, 2, 4)) : float32[S + 1, 2, 4]"
     with pytest.raises(ExprError, match=r"x needs a number where the extent is S \+ 1"):
         _ = x.elements
     with pytest.raises(InputError, match="size S is 41"):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from graph_reference import make_model, run_onnx, run_partition
+from graph_reference import make_model, run_graph, run_onnx, run_partition
 from onnx import TensorProto, helper
 
 from tilewright.contract.sizes import Size
@@ -33,7 +33,7 @@ def ints(*values: int) -> np.ndarray:
 
 
 def node(op: str, inputs: str, outputs: str, **attributes: Any) -> onnx.NodeProto:
-    return helper.make_node(op, inputs.split(), outputs.split(), **attributes)
+    return helper.make_node(op, inputs.split(" "), outputs.split(), **attributes)
 
 
 def arrays(graph: Graph, values: dict[str, int]) -> dict[str, np.ndarray]:
@@ -238,6 +238,58 @@ def test_shape_arithmetic_and_what_takes_shapes(name: str) -> None:
     agrees(model, {"batch": (1, 3), "seq": (2, 20)}, points)
 
 
+BATCHED: dict[str, tuple[Nodes, tuple[Any, ...], dict[str, np.ndarray]]] = {
+    "lstm": (
+        [node("LSTM", "x w r b", "h last", hidden_size=4, direction="bidirectional"),
+         node("Identity", "h", "y")],
+        (5, "batch", 3),
+        {"w": weights(2, 16, 3), "r": weights(2, 16, 4), "b": weights(2, 32)},
+    ),
+    "long gru": (
+        [node("GRU", "x w r", "h y", hidden_size=4)],
+        (40, "batch", 3),
+        {"w": weights(1, 12, 3), "r": weights(1, 12, 4)},
+    ),
+    "resize by sizes": (
+        [node("Shape", "x", "s"), node("Slice", "s zero two", "b"),
+         node("Concat", "b sides", "t", axis=0),
+         node("Resize", "x   t", "y", mode="linear")],
+        ("batch", 2, 5, 6),
+        {"zero": ints(0), "two": ints(2), "sides": ints(10, 9)},
+    ),
+    "resize by scales": (
+        [node("Resize", "x  scales", "y", mode="nearest", nearest_mode="floor",
+              coordinate_transformation_mode="asymmetric")],
+        ("batch", 2, 5, 6),
+        {"scales": np.array([1, 1, 2, 2], np.float32)},
+    ),
+    "transposed convolution": (
+        [node("ConvTranspose", "x w", "y", strides=[2, 2])],
+        ("batch", 2, 5, 6),
+        {"w": weights(2, 3, 2, 2)},
+    ),
+    "heads in a batch": (
+        [node("Shape", "x", "s"), node("Slice", "s zero one", "b"),
+         node("Mul", "b two", "rows"), node("Concat", "rows five minus", "t", axis=0),
+         node("Reshape", "x t", "r"), node("ReduceMax", "r", "y", axes=[2])],
+        ("batch", 2, 5, 6),
+        {"zero": ints(0), "one": ints(1), "two": ints(2), "five": ints(5), "minus": ints(-1)},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BATCHED)
+def test_what_takes_any_batch(name: str) -> None:
+    nodes, shape, known = BATCHED[name]
+    model = make_model(nodes, {"x": shape}, known)
+    graph = simplify(load(model, {"batch": (1, 6)}))
+    for batch in (1, 4, 6):
+        static = graph.at({"batch": batch})
+        given = arrays(static, {})
+        for found, wanted in zip(run_graph(static, given), run_onnx(model, given), strict=True):
+            np.testing.assert_allclose(found, wanted, rtol=2e-3, atol=2e-4)
+
+
 @pytest.mark.parametrize(
     ("nodes", "known", "words"),
     [
@@ -254,6 +306,11 @@ def test_shape_arithmetic_and_what_takes_shapes(name: str) -> None:
             [node("Conv", "x w", "y", auto_pad="SAME_UPPER")],
             {"w": weights(4, 4, 3)},
             "Conv .*auto_pad SAME_UPPER needs a number where the extent is",
+        ),
+        (
+            [node("Conv", "x w", "y")],
+            {"w": weights(4, 4, 9)},
+            r"Conv .*seq - 8\] cannot be: where seq = 2 it has less than no elements",
         ),
     ],
 )  # fmt: skip
@@ -300,12 +357,27 @@ def test_sizes_that_nodes_need_to_agree_are_one() -> None:
     ]
     inputs = {"x": ("b", "n", 8), "past": ("batch", "p", 8), "mask": (1, 1, "total")}
     model = make_model(nodes, inputs, outputs=("y", "keys"))
-    shapes = {"b": (1, 3), "n": (1, 9), "batch": (1, 4), "p": (1, 20), "total": (1, 30)}
-    points = ({"B": 1, "N": 1, "P": 1}, {"B": 3, "N": 4, "P": 11})
+    shapes = {"b": (1, 3), "n": (1, 9), "batch": (1, 4), "p": (0, 20), "total": (1, 30)}
+    points = ({"B": 1, "N": 1, "P": 0}, {"B": 3, "N": 4, "P": 11})
     with pytest.warns(UserWarning, match="dimension total is N . P|dimension batch is B"):
         graph = agrees(model, shapes, points)
     assert [s.name for s in graph.sizes] == ["B", "N", "P"]
     assert [str(v) for v in graph.inputs][2] == "mask: float32[1, 1, N + P]"
+
+
+@pytest.mark.parametrize("name", ["k", "i0", "h", "block", "seq-len", "4th", "batch size"])
+def test_a_dimension_may_be_called_anything(name: str) -> None:
+    model = make_model([node("Softmax", "x", "y", axis=0)], {"x": (name, 2)})
+    agrees(model, {"x": ((1, 9), 2)}, [])
+    (size,) = load(model, {name: (1, 9)}).sizes
+    assert size.name.isidentifier()
+
+
+def test_dimensions_whose_names_are_alike_stay_apart() -> None:
+    model = make_model([node("MatMul", "x z", "y")], {"x": ("n", 3), "z": (3, "N")})
+    points = ({"N": 2, "N_": 5}, {"N": 4, "N_": 1})
+    graph = agrees(model, {"n": (1, 9), "N": (1, 9)}, points)
+    assert {s.name for s in graph.sizes} == {"N", "N_"}
 
 
 def test_sizes_are_no_numbers_that_a_model_was_traced_with() -> None:

@@ -21,6 +21,7 @@ import numpy as np
 from tilewright.expr.evaluate import Array, Reader, evaluate, working_dtype
 from tilewright.expr.nodes import NARROWING, Axis, Extent, Reduce, Tensor
 from tilewright.expr.tensors import Compute, Table
+from tilewright.expr.text import extent_text
 from tilewright.ground.errors import ExprError
 
 BLOCK = 1 << 22
@@ -123,7 +124,8 @@ def extents_of(axes: Sequence[Axis]) -> dict[str, int]:
 def _ints(extents: Sequence[Extent], name: str) -> tuple[int, ...]:
     found = tuple(e for e in extents if isinstance(e, int))
     if len(found) != len(extents):
-        raise ExprError(f"{name}: the extents {extents} are symbolic; evaluation needs ints")
+        listed = ", ".join(map(extent_text, extents))
+        raise ExprError(f"{name}: the extents {listed} are symbolic; evaluation needs ints")
     return found
 
 

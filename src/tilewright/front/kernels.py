@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from tilewright.build import compile_request, make_request
+from tilewright.codegen import check_sizes
 from tilewright.contract.artifact import Artifact
 from tilewright.contract.cache import ArtifactCache
 from tilewright.contract.gene import Gene
@@ -88,7 +89,7 @@ def find_match(
     """
     if database is None:
         return RecordMatch(None, False, "")
-    machine, size = machine_of(target), tuple(extents(task.dag))
+    machine, size = machine_of(target), tuple(extents(task.dag.heaviest))
 
     def runs(trial: Trial) -> bool:
         if not isinstance(target, GpuTarget):
@@ -240,8 +241,11 @@ def build_recorded(
 ) -> tuple[list[RecordMatch], dict[str, Artifact]]:
     """The best records of all tasks and their kernels. A record that no program can be built from
     gives way to the next best, in the end to the default program, and the match's note says so.
-    `told` hears how many kernels there are of how many.
+    `told` hears how many kernels there are of how many. Raises BuildError for sizes on a target
+    that has no code for them.
     """
+    for task in tasks:
+        check_sizes(task.name, task.dag.sizes, target)
     with open_records(db) as database:
         matches = [find_match(t, database, target) for t in tasks]
         if database is not None:

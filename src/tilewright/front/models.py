@@ -261,8 +261,9 @@ def load(
     """
     if dynamic_shapes is not None:
         raise InputError(
-            "dynamic_shapes: every network has fixed shapes; name all that are needed, "
-            "shapes=[{'x': (1, 64)}, {'x': (8, 64)}]"
+            "dynamic_shapes: a module is imported with fixed shapes; name all that are needed, "
+            "shapes=[{'x': (1, 64)}, {'x': (8, 64)}], or export it to ONNX with dynamic axes and "
+            "give these ranges, shapes={'x': ((1, 8), 64)}"
         )
     if math not in MATHS:
         raise InputError(f"math is {' or '.join(map(repr, MATHS))}, not {math!r:.40}")

@@ -188,7 +188,7 @@ class Node:
 
     def __str__(self) -> str:
         operands = ", ".join(f"${v}" if v.is_constant else f"%{v.name}" for v in self.inputs)
-        listed = ", ".join(f"{k}={v!r}" for k, v in self.attributes.items())
+        listed = ", ".join(f"{k}={_text(v)}" for k, v in self.attributes.items())
         if self.control is None:
             text = f"{self.op}({operands}{'; ' + listed if listed else ''})"
             return f"%{self.output.name} = {text} : {str(self.output).partition(': ')[2]}"
@@ -196,6 +196,13 @@ class Node:
         inner = [line for g in self.control.bodies for line in str(g).splitlines()]
         head = f"{results} = {self.op} {self.control} ({operands})"
         return "\n".join([head, *(f"    {line}" for line in inner)])
+
+
+def _text(attribute: Any) -> str:
+    if isinstance(attribute, tuple):
+        listed = ", ".join(map(_text, attribute))
+        return f"({listed},)" if len(attribute) == 1 else f"({listed})"
+    return extent_text(attribute) if isinstance(attribute, Expr) else repr(attribute)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -34,6 +34,7 @@ from tilewright.expr.operators.shapes import (
 from tilewright.expr.operators.windows import Sliding, Windows
 from tilewright.expr.tensors import compute, reduce_axis
 from tilewright.expr.tensors import sum as sum_over
+from tilewright.expr.text import shape_text
 from tilewright.ground.errors import ExprError
 
 
@@ -57,8 +58,8 @@ def conv(
     *kernel, depth, outputs = numbers(w.shape, name)
     if channels != depth * groups or outputs % groups:
         raise ExprError(
-            f"{name}: {groups} groups do not fit input {x.shape} and weights {w.shape}; weights "
-            f"are [*kernel, channels / groups, outputs]"
+            f"{name}: {groups} groups do not fit input {shape_text(x.shape)} and weights "
+            f"{w.shape}; weights are [*kernel, channels / groups, outputs]"
         )
     windows = Windows.over(spatial, kernel, name=name, **sliding)
     padded = windows.padded(x, name=f"{name}_pad")
@@ -121,8 +122,8 @@ def conv_transpose(
     *kernel, channels_w, per_group = numbers(w.shape, name)
     if channels != channels_w or channels % groups:
         raise ExprError(
-            f"{name}: {groups} groups do not fit input {x.shape} and weights {w.shape}; weights "
-            f"are [*kernel, channels, outputs / groups]"
+            f"{name}: {groups} groups do not fit input {shape_text(x.shape)} and weights "
+            f"{w.shape}; weights are [*kernel, channels, outputs / groups]"
         )
     rank = len(spatial)
     strides, pads = per_axis(stride, rank, "stride"), padding_pairs(padding, rank)
@@ -256,5 +257,6 @@ conv3d = _conv_of_rank(3, "[n, d, h, w, c] with [kd, kh, kw, c / groups, o]")
 def _image(x: Tensor, w: Tensor, name: str) -> tuple[Shape, int]:
     """Spatial extents and channels of `x`, which has as many dimensions as its weights."""
     if x.rank < 3 or w.rank != x.rank:
-        raise ExprError(f"{name}: input {x.shape} and weights {w.shape} do not fit together")
+        shown = shape_text(x.shape)
+        raise ExprError(f"{name}: input {shown} and weights {w.shape} do not fit together")
     return x.shape[1:-1], number(x.shape[-1], name)

@@ -11,9 +11,10 @@ from functools import reduce
 from typing import Any
 
 from tilewright.expr.nodes import Expr, Extent, Tensor
-from tilewright.expr.operators.shapes import accumulated, sum_dtype
+from tilewright.expr.operators.shapes import Unequal, accumulated, sum_dtype
 from tilewright.expr.tensors import compute, reduce_axis
 from tilewright.expr.tensors import sum as sum_over
+from tilewright.expr.text import extent_text
 from tilewright.ground.errors import ExprError
 
 
@@ -80,6 +81,7 @@ def _sizes(
         for label, extent in zip(mine, tensor.shape, strict=True):
             known = sizes.get(label, 1)
             if extent != known and 1 not in (extent, known):
-                raise ExprError(f"{name}: {label!r} of {equation!r} is {known} and {extent}")
+                said = f"{extent_text(known)} and {extent_text(extent)}"
+                raise Unequal(f"{name}: {label!r} of {equation!r} is {said}", known, extent)
             sizes[label] = extent if known == 1 else known
     return sizes

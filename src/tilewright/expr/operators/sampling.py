@@ -47,11 +47,11 @@ def resample(
     t = reduce_axis(taps, "t")
 
     def body(*index: Any) -> Any:
-        where = clamped_index(at[index[d], t], numbers(x.shape, name)[d], name)
+        where = clamped_index(at[index[d], t], x.shape[d], name)
         value = accumulated(x[at_axis(index, d, where)])
         return sum_over(cast(value.dtype, weights[index[d], t]) * value, t)
 
-    return compute(at_axis(numbers(x.shape, name), d, outputs), body, name=name, dtype=x.dtype)
+    return compute(at_axis(x.shape, d, outputs), body, name=name, dtype=x.dtype)
 
 
 def _near(v: Expr, extent: int) -> Expr:

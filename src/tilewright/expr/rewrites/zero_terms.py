@@ -187,7 +187,8 @@ def _solved(compute: Compute, c: Congruence, axis: Axis) -> Compute:
     term = transform(body.body, leaf)
     if extent % step:
         term = select(value < extent, term, const(0, term.dtype))
-    ranges = {a.name: Interval(0, n - 1) for a, n in zip(every, sizes(every), strict=True)}
+    ends = ((a.name, a.extent) for a in every)
+    ranges = {n: Interval(0, e - 1 if isinstance(e, int) else None) for n, e in ends}
     return replace(compute, body=Reduce("sum", axes, Simplifier(ranges).simplify(term)))
 
 

@@ -2,9 +2,8 @@
 
     read_model("net.onnx", shapes={"x": (1, 3, 224, 224)})  →  PreparedModel(model, weights, …)
 
-The model passed ONNX's checker and, if it has no branches, strict shape inference, has sorted nodes
-and no symbolic dimensions. Its large weights are arrays beside it. Everything that fails is an
-UnsupportedModel that says what to do.
+The model passed ONNX's checker, has sorted nodes and no symbolic dimensions but sizes. Its large
+weights are arrays beside it. Everything that fails is an UnsupportedModel that says what to do.
 """
 
 from __future__ import annotations
@@ -59,7 +58,8 @@ class PreparedModel:
 
     `where` is what messages call it; `declared` are the shapes of outputs that its file told;
     `beside` are files that had weights; `sizes` are dimensions that vary, of which `usual` were
-    given no range.
+    given no range. `doubt` is what ONNX's shape inference refused, which may err: of a model that
+    cannot be taken it is the first reason.
     """
 
     model: onnx.ModelProto
@@ -69,6 +69,7 @@ class PreparedModel:
     beside: tuple[str, ...] = ()
     sizes: Sizes = ()
     usual: Sizes = ()
+    doubt: str = ""
 
 
 def read_model(
@@ -106,12 +107,18 @@ def read_model(
         _fix_inputs(model, constants or {})
         sizes, usual = fix_shapes(model, shapes or {}, weights, every=every)
     _spell_defaults(model)
+    doubt = ""
     # What does not fit in a branch matters where that is taken; what fits for all sizes, it cannot
     # tell.
     if not sizes and not any(map(_chooses, (model.graph.node, *(f.node for f in model.functions)))):
-        with _refusing(f"{where}: shapes do not fit"):
-            onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True)
-    return PreparedModel(model, weights, declared, where, beside, sizes, usual)
+        try:
+            with _refusing("shapes do not fit"):
+                onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True)
+        except UnsupportedModel as error:
+            doubt = str(error)
+            if "[TypeInferenceError]" in doubt:
+                raise error.about(where) from error.__cause__
+    return PreparedModel(model, weights, declared, where, beside, sizes, usual, doubt)
 
 
 def name_of(source: Source) -> str:

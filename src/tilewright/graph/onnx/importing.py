@@ -26,7 +26,7 @@ from tilewright.expr.dtypes import DTYPES, FEW_BITS
 from tilewright.expr.dtypes import dtype as as_dtype
 from tilewright.expr.nodes import Extent, Var, as_expr
 from tilewright.expr.operators.shapes import Unequal
-from tilewright.expr.sizes import most, simplified
+from tilewright.expr.sizes import extent_at, most, simplified
 from tilewright.expr.text import extent_text
 from tilewright.expr.traversal import free_vars, substitute
 from tilewright.graph.builder import GraphBuilder
@@ -157,7 +157,7 @@ class Importer:
         to extents over others are none.
         """
         self.model, self.where, self.declared = prepared.model, prepared.where, prepared.declared
-        self.beside = prepared.beside
+        self.beside, self.doubt = prepared.beside, prepared.doubt
         self.weights: dict[str, onnx.TensorProto | Array] = {
             **{t.name: t for t in self.model.graph.initializer},
             **prepared.weights,
@@ -191,6 +191,7 @@ class Importer:
         self.nodes(graph.node, scope)
         outputs = self._outputs(scope)
         if self.problems:
+            self.problems[:0] = [self.doubt] * bool(self.doubt)
             raise UnsupportedModel(self._message(), self.refused, self._unknown_inputs())
         built = self.builder.build([v for _, v in outputs], [n for n, _ in outputs])
         problems = misfits(self.declared, {n: v.extents for n, v in outputs})
@@ -289,7 +290,7 @@ class Importer:
             for d in tensor.shape.dim
         )
         value = Value(info.name, shape, name)
-        refusal = self._too_large(value)
+        refusal = self._unfit(value)
         if refusal:
             self.refused[info.name] = refusal
             self.problems.append(f"input {refusal}")
@@ -370,7 +371,7 @@ class Importer:
             if not isinstance(value, Value):
                 continue
             if value.constant is None:
-                refusal = self._too_large(value)
+                refusal = self._unfit(value)
             elif any(np.may_share_memory(value.constant, a) for a in given):
                 continue
             else:
@@ -420,7 +421,7 @@ class Importer:
             if all(v in vectors or v.constant is not None for v in values):
                 return evaluated(node, given, scope.opset, self.builder.sizes)
         if any(v.constant is None for v in values):
-            if any(0 in v.extents for v in values):
+            if any(0 in v.extents for v in values) and not any(v.varies for v in values):
                 return fold_empty(node, inputs, scope.opset, self.allowance)
             return None
         arrays = [v.constant if isinstance(v, Value) else None for v in inputs]
@@ -521,8 +522,12 @@ class Importer:
                 results.append(None)
         return results
 
-    def _too_large(self, value: Value) -> str:
-        """Why no machine can hold `value`; "" where one may."""
+    def _unfit(self, value: Value) -> str:
+        """Why no machine can hold `value`, or not at the least sizes; "" where one may."""
+        least = {s.name: s.least for s in self.builder.sizes}
+        if value.varies and any(extent_at(e, least) < 0 for e in value.extents):
+            listed = ", ".join(f"{name} = {n}" for name, n in least.items())
+            return f"{value} cannot be: where {listed} it has less than no elements"
         count = prod(max(most(e, self.builder.sizes), 1) for e in value.extents)
         if count <= ADDRESSABLE // as_dtype(value.dtype).bytes:
             return ""

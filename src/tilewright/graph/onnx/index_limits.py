@@ -31,7 +31,8 @@ def index_limits(graph: Graph) -> dict[str, int]:
             if node.op in INDEXING and node.inputs[1] is read:
                 axis = node.attributes["axis"]
                 assert isinstance(axis, int)
-                indexed.append(node.inputs[0].shape[axis])
+                extent = node.inputs[0].extents[axis]
+                indexed += [extent] if isinstance(extent, int) else []
             elif node.op == "equal":
                 known = [v.constant for v in node.inputs if v.constant is not None]
                 compared += [int(c.max()) + 1 for c in known if c.size]

@@ -29,6 +29,8 @@ Shapes: TypeAlias = Mapping[str, Sequence[int | Range]]
 Declared: TypeAlias = dict[str, tuple[int | None, ...]]
 
 NO_NAMES = ("", "?")
+AXIS = re.compile(r"[a-z]{1,2}\d*|block|piece|word")
+"""What axes of the library's operators are called."""
 USUAL_BATCH, USUAL = Range(1, 16), Range(1, 512)
 
 
@@ -114,15 +116,20 @@ def _bind_usual(inputs: Sequence[onnx.ValueInfoProto], bound: dict[str, int | Si
             if not dim.HasField("dim_value") and dim.dim_param not in bound:
                 dim.dim_param = dim.dim_param or f"{info.name}_{position}"
                 usual = USUAL_BATCH if "batch" in dim.dim_param.lower() else USUAL
-                bound[dim.dim_param] = _size(dim.dim_param, usual)
+                bound[dim.dim_param] = _size(dim.dim_param, usual, bound)
 
 
-def _size(name: str, ends: Range) -> Size:
-    """A size of this name; short ones are written large, since operators call their axes so."""
+def _size(name: str, ends: Range, bound: Mapping[str, int | Size]) -> Size:
+    """A size of this name, which no other dimension's has, written large where operators call
+    their axes so.
+    """
     plain = re.sub(r"\W", "_", name)
     plain = plain if plain.isidentifier() else f"_{plain}"
+    plain = plain.upper() if AXIS.fullmatch(plain) else plain
+    while any(isinstance(s, Size) and s.name == plain for n, s in bound.items() if n != name):
+        plain += "_"
     try:
-        return Size(plain.upper() if len(plain) < 3 else plain, *ends)
+        return Size(plain, *ends)
     except InputError as error:
         raise UnsupportedModel(f"dimension {name}: {error}") from error
 
@@ -142,9 +149,9 @@ def _symbols(inputs: Sequence[onnx.ValueInfoProto], shapes: Shapes) -> dict[str,
         sizes = _numbers(f"dimension {name}", shapes[name])
         match sizes:
             case (Range() as ends,):
-                found[name] = _size(name, ends)
+                found[name] = _size(name, ends, found)
             case (int() as least, int() as most):
-                found[name] = _size(name, Range(least, most))
+                found[name] = _size(name, Range(least, most), found)
             case (int() as number,) if 0 <= number < 2**63:
                 found[name] = number
             case _:
@@ -184,7 +191,7 @@ def _bind(
         n: int | Size = (
             given
             if isinstance(given, int)
-            else _size(dim.dim_param or f"{info.name}_{position}", given)
+            else _size(dim.dim_param or f"{info.name}_{position}", given, bound)
         )
         if isinstance(n, Size):
             dim.dim_param = dim.dim_param or n.name

@@ -12,6 +12,7 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 
+from tilewright.expr.nodes import Extent
 from tilewright.graph.builder import Rewriter
 from tilewright.graph.ir import Graph, Node, Value
 from tilewright.graph.passes.row_windows import is_of_rows, row_windows
@@ -53,7 +54,11 @@ def _is_narrowed(node: Node) -> bool:
     x, w = node.inputs[:2]
     if x.constant is not None or w.rank < 2 or not x.dtype == w.dtype == "float32":
         return False
-    if w.constant is None and (node.op != "matmul" or x.rank < 2 or x.shape[-2] < SHORTEST):
+    if w.constant is None and (node.op != "matmul" or x.rank < 2 or _is_short(x.extents[-2])):
         return False
-    long = w.shape[-2] >= SHORTEST or is_of_rows(node)
-    return long and w.shape[-1] >= SHORTEST
+    terms, columns = w.extents[-2:]
+    return not _is_short(columns) and (not _is_short(terms) or is_of_rows(node))
+
+
+def _is_short(extent: Extent) -> bool:
+    return isinstance(extent, int) and extent < SHORTEST

@@ -16,7 +16,7 @@ import numpy as np
 
 from tilewright.expr.contraction.groups import NARROW
 from tilewright.expr.dtypes import dtype
-from tilewright.expr.operators.shapes import padding_pairs, per_axis
+from tilewright.expr.operators.shapes import numbers, padding_pairs, per_axis
 from tilewright.graph.builder import Rewriter
 from tilewright.graph.ir import Graph, Node, Value
 
@@ -31,7 +31,7 @@ def row_windows(graph: Graph) -> Graph:
     """`graph` with such convolutions as sums along rows."""
     rewriter = Rewriter(graph)
     for node in graph.nodes:
-        if is_of_rows(node) and _is_narrow(node):
+        if is_of_rows(node) and _is_narrow(node) and isinstance(node.inputs[0].extents[-2], int):
             rewriter.replace(node.output, _along_rows(rewriter, node))
         else:
             rewriter.keep(node)
@@ -73,9 +73,10 @@ def _along_rows(rewriter: Rewriter, node: Node) -> Value:
     rows = np.pad(rows, _behind(x.rank, -3, -taps * channels % word))
     *strides, stride = _per_axis(node, "stride")
     *pads, (before, after) = padding_pairs(_given(node, "padding", 0), x.rank - 2)
-    covered = (node.output.shape[-2] - 1) * stride * channels + rows.shape[-3]
-    missing = max(0, covered - (before + x.shape[-2] + after) * channels)
-    flat = build.reshape(x, (*x.shape[:-2], x.shape[-2] * channels, 1))
+    count, width = numbers((node.output.extents[-2], x.extents[-2]), node.op)
+    covered = (count - 1) * stride * channels + rows.shape[-3]
+    missing = max(0, covered - (before + width + after) * channels)
+    flat = build.reshape(x, (*x.extents[:-2], width * channels, 1))
     return build.copy(
         node,
         (flat, build.constant(f"{node.inputs[1].name}.rows", rows), *rest[1:]),

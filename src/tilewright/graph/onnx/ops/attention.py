@@ -18,7 +18,7 @@ from math import sqrt
 import ml_dtypes
 import numpy as np
 
-from tilewright.expr.index.extents import mul
+from tilewright.expr.index.extents import mul, sub
 from tilewright.expr.nodes import Extent
 from tilewright.expr.operators.shapes import number
 from tilewright.expr.tensors import canonical
@@ -72,12 +72,29 @@ def attend(call: OperatorCall, q: Value, k: Value, v: Value, how: Scores) -> tup
 
 def _without_later(call: OperatorCall, scores: Value, window: int) -> Value:
     """`scores` of keys that come after their query, or too far before it, as low as they can be."""
-    queries, keys = call.table(*scores.shape[2:])
-    ahead = np.arange(keys) - np.arange(keys - queries, keys)[:, None]
-    kept = (ahead <= 0) & ((ahead > -window) if window > 0 else True)
-    numbers = ml_dtypes.finfo(numpy_dtype(scores))  # type: ignore[no-untyped-call]
-    lowest = call.literal(numbers.min, scores)
-    return call.emit("where", call.literal(kept), scores, lowest)
+    limits = ml_dtypes.finfo(numpy_dtype(scores))  # type: ignore[no-untyped-call]
+    lowest = call.literal(limits.min, scores)
+    queries, keys = scores.extents[2:]
+    if isinstance(queries, int) and isinstance(keys, int):
+        call.table(queries, keys)
+        ahead = np.arange(keys) - np.arange(keys - queries, keys)[:, None]
+        kept = call.literal((ahead <= 0) & ((ahead > -window) if window > 0 else True))
+    else:
+        kept = _kept(call, queries, keys, window)
+    return call.emit("where", kept, scores, lowest)
+
+
+def _kept(call: OperatorCall, queries: Extent, keys: Extent, window: int) -> Value:
+    """The same of lengths that vary, of which each has its steps."""
+    first = canonical(sub(keys, queries))
+    ends = call.steps(keys)
+    places = call.cut(ends, 0, first, keys)
+    ahead = call.emit("subtract", ends, call.builder.reshape(places, (queries, 1)))
+    kept = call.emit("less_equal", ahead, call.literal(0, ahead))
+    if window <= 0:
+        return kept
+    near = call.emit("greater", ahead, call.literal(-window, ahead))
+    return call.emit("logical_and", kept, near)
 
 
 def _softmax(call: OperatorCall, scores: Value, sink: Value | None) -> Value:
@@ -253,7 +270,7 @@ def rotary_embedding(
         width = number(x.extents[2], x.name)
         size = width // num_heads if rotary_embedding_dim else 2 * cos.shape[1]
         heads = split_heads(call, x, width // size)
-    if positions.elements == 1:
+    if not positions.varies and positions.elements == 1:
         steps = call.steps(heads.extents[2], positions)
         positions = call.emit("add", call.builder.reshape(positions, (1, 1)), steps)
     turned = rotated(call, heads, positions, cos, sin, interleaved)
@@ -346,7 +363,8 @@ def group_query_attention(
         if cos is None or sin is None:
             call.reject("its cos_cache or sin_cache is missing")
         if positions is None:
-            positions = call.builder.reshape(call.steps(q.extents[2]), (1, q.extents[2]))
+            steps = call.steps(q.extents[2], rows=cos)
+            positions = call.builder.reshape(steps, (1, q.extents[2]))
         q, k = (rotated(call, x, positions, cos, sin, rotary_interleaved) for x in (q, k))
     sink = head_sink
     if sink is None and smooth_softmax > 0:

@@ -146,10 +146,12 @@ class OperatorCall:
         first = self.emit("multiply", first, self.literal(np.int64(start.factor)))
         return self.emit("add", first, steps)
 
-    def steps(self, count: Extent, like: Value | None = None) -> Value:
-        """0, 1, 2, …, so many."""
-        whole = np.arange(*self.table(most(count, self.builder.sizes)))
-        return self.cut(self.literal(whole, like), 0, 0, count)
+    def steps(self, count: Extent, like: Value | None = None, rows: Value | None = None) -> Value:
+        """0, 1, 2, …, so many, of the dtype of `like`; `rows` has as many."""
+        whole = self.literal(np.arange(*self.table(most(count, self.builder.sizes))), like)
+        if rows is not None:
+            self.check_indices(whole, rows.extents[:1], rows)
+        return self.cut(whole, 0, 0, count)
 
     def empty(self, shape: Sequence[int], like: Value) -> Value:
         """An array without elements, of the dtype of `like`."""

@@ -268,7 +268,7 @@ def embed_layer_norm(
     """
     batch, length = ids.extents
     if position_ids is None:
-        position_ids = call.builder.reshape(call.steps(length), (1, length))
+        position_ids = call.builder.reshape(call.steps(length, rows=positions), (1, length))
     pairs = [(words, ids), (positions, position_ids)]
     if segments is not None and segment_ids is not None:
         pairs.append((segments, segment_ids))

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from tilewright.expr.operators.shapes import number, numbers
 from tilewright.graph.builder import BodyBuilder
 from tilewright.graph.ir import Loop, Value
 from tilewright.graph.onnx.ops.call import Known, OperatorCall, Translator
@@ -111,7 +112,10 @@ def _initial(call: OperatorCall, given: Value | None, side: range, x: Value, d: 
     if given is not None:
         return _side(call, given, side)
     lead = (len(side),) if len(side) > 1 else ()
-    return call.literal(np.zeros((*lead, x.shape[1], d.hidden)), x)
+    shape = (*lead, x.extents[1], d.hidden)
+    if x.varies:
+        return call.emit("broadcast_to", call.literal(0.0, x), shape=shape)
+    return call.literal(np.zeros(numbers(shape, x.name)), x)
 
 
 @dataclass(frozen=True)
@@ -134,6 +138,11 @@ class _Sequence:
         return len(self.backwards) > 1
 
     @property
+    def time(self) -> int:
+        """How many steps."""
+        return number(self.x.extents[0], f"the time of {self.call.name}")
+
+    @property
     def reverse(self) -> bool:
         """Whether the first step takes the last row."""
         return self.backwards == (True,)
@@ -145,14 +154,14 @@ class _Sequence:
         gates, running = self.gates(), self.running()
         shown = self.call.used_outputs[:1] != (False,)
         y, states = self.looped(gates, running, states, shown)
-        count, batch = len(self.backwards), self.x.shape[1]
+        count, batch = len(self.backwards), self.x.extents[1]
         wide = [self.call.builder.reshape(s, (count, batch, self.d.hidden)) for s in states]
         return (None if y is None else self.in_time(y)), wide
 
     def gates(self) -> Value:
         """What depends on the input alone, with biases: a row for every step."""
         d, x, emit = self.d, self.x, self.call.emit
-        time, batch, features = x.shape
+        time, batch, features = self.time, *x.extents[1:]
         if self.both:
             x = emit("concat", x, self.reversed(x, 0), axis=0)
             x = self.call.builder.reshape(x, (2, time * batch, features))
@@ -160,7 +169,7 @@ class _Sequence:
         if d.bias is not None:
             gates = emit("add", gates, self.bias(d.bias))
         if self.both:
-            gates = self.call.builder.reshape(gates, (2, time, batch, gates.shape[-1]))
+            gates = self.call.builder.reshape(gates, (2, time, batch, gates.extents[-1]))
             gates = self.call.builder.transpose(gates, (1, 0, 2, 3))
         return gates
 
@@ -176,7 +185,7 @@ class _Sequence:
 
     def running(self) -> Value | None:
         """For every step, whether a sequence still runs [time, (directions,) batch, 1]."""
-        lengths, (time, batch, _) = self.lengths, self.x.shape
+        lengths, time, batch = self.lengths, self.time, self.x.extents[1]
         if lengths is None:
             return None
         if lengths.constant is not None and (lengths.constant == time).all():
@@ -212,9 +221,9 @@ class _Sequence:
         row, after = self.step(self.d.within(body), rows[0], rows[1] if running else None, inner)
         graph = body.finish([*after, row] if shown else after)
         backwards = (self.reverse,) * (len(scanned) + shown)
-        loop = Loop(graph, self.x.shape[0], len(states), len(scanned), backwards)
+        loop = Loop(graph, self.time, len(states), len(scanned), backwards)
         given = [*states, *scanned, *body.captured]
-        if self.x.shape[0] <= LONGEST_WRITTEN_OUT:
+        if self.time <= LONGEST_WRITTEN_OUT:
             results = unrolled(self.call.builder, loop, given)
         else:
             results = list(self.call.builder.control(loop, given, name))
@@ -222,8 +231,8 @@ class _Sequence:
 
     def in_time(self, y: Value) -> Value:
         """`y`, in the order of steps, as [time, directions, batch, hidden]."""
-        time, batch, _ = self.x.shape
-        y = self.call.builder.reshape(y, (time, len(self.backwards), batch, self.d.hidden))
+        shape = (self.time, len(self.backwards), self.x.extents[1], self.d.hidden)
+        y = self.call.builder.reshape(y, shape)
         if not self.both:
             return y
         ahead, back = (self.call.cut(y, 1, n, n + 1) for n in (0, 1))
@@ -231,11 +240,10 @@ class _Sequence:
 
     def reversed(self, x: Value, axis: int) -> Value:
         """`x` in reverse order along `axis`."""
-        n = x.shape[axis]
+        n = number(x.extents[axis], x.name)
         if n == 1:
             return x
-        ends = {"starts": (n - 1,), "stops": (-n - 1,)}
-        return self.call.emit("strided_slice", x, **ends, steps=(-1,), axes=(axis,))
+        return self.call.builder.sliced(x, (n - 1,), (-n - 1,), (-1,), (axis,), self.call.name)
 
 
 def _outputs(

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from tilewright.expr.dtypes import dtype as as_dtype
+from tilewright.expr.nodes import Shape
+from tilewright.expr.operators.shapes import number, numbers
 from tilewright.graph.ir import Array, Value
 from tilewright.graph.onnx.ops.call import Given, OperatorCall, Translator
 from tilewright.graph.onnx.ops.contraction import Ints, channels_first, channels_last, sliding
@@ -44,11 +46,17 @@ def resize(
         call.reject(f"mode {mode!r} is not supported; known: {', '.join(MODES)}")
     where = coordinate_transformation_mode
     over = [call.axis(int(a), x.rank) for a in axes or range(x.rank)]
-    wanted = call.constant(sizes, "sizes")
-    if wanted is not None and wanted.size:
-        found = _from_sizes(call, x, over, wanted.tolist(), keep_aspect_ratio_policy)
+    wanted = () if sizes is None else call.extents(sizes, "sizes")
+    factors = None if wanted else call.constant(scales, "scales")
+    if x.varies:
+        if roi is not None and roi.elements:
+            call.reject("its region is of an image that varies")
+        over, wanted, factors = _numbered(call, x, over, wanted, factors)
+    sides = {d: number(x.extents[d], x.name) for d in over}
+    if wanted:
+        found = _from_sizes(call, sides, numbers(wanted, "its size"), keep_aspect_ratio_policy)
     else:
-        found = _from_scales(call, x, over, call.constant(scales, "scales"))
+        found = _from_scales(call, sides, factors)
     region = call.constant(roi, "roi")
     at: dict[int, Array] = {}
     for n, (d, (scale, size)) in enumerate(zip(over, found, strict=True)):
@@ -56,21 +64,21 @@ def resize(
         if region is not None and region.size:
             low, high = float(region[n]), float(region[n + len(over)])
         call.table(size, TAPS)
-        if size != x.shape[d] or scale != 1.0 or where == "tf_crop_and_resize":
-            at[d] = _positions(where, x.shape[d], size, scale, low, high)
+        if size != sides[d] or scale != 1.0 or where == "tf_crop_and_resize":
+            at[d] = _positions(where, sides[d], size, scale, low, high)
     image = x.rank > 2 and all(d >= 2 for d in at)
     y = channels_last(call, x) if image else x
     if MODES[mode] == "nearest":
-        picks = {d: _nearest(v, nearest_mode, x.shape[d]) for d, v in at.items()}
+        picks = {d: _nearest(v, nearest_mode, sides[d]) for d, v in at.items()}
         y = _picked(call, y, {d - image: v for d, v in picks.items()})
     else:
         scale_of = {d: scale for d, (scale, _) in zip(over, found, strict=True)}
         for d, v in at.items():
-            tables = _weights(call, MODES[mode], v, scale_of[d], x.shape[d], **kernel)
+            tables = _weights(call, MODES[mode], v, scale_of[d], sides[d], **kernel)
             y = _weighed(call, y, d - image, *tables)
     y = channels_first(call, y) if image else y
     if where == "tf_crop_and_resize":
-        y = _filled_outside(call, x, y, at, extrapolation_value)
+        y = _filled_outside(call, sides, y, at, extrapolation_value)
     return y
 
 
@@ -98,12 +106,12 @@ def upsample(
 
 
 def _filled_outside(
-    call: OperatorCall, x: Value, y: Value, at: dict[int, Array], number: float
+    call: OperatorCall, sides: Sides, y: Value, at: dict[int, Array], outer: float
 ) -> Value:
-    """`y`, with `number` at positions outside of `x`."""
-    fill = call.literal(number, y)
+    """`y`, with `outer` at positions outside of the `sides`."""
+    fill = call.literal(outer, y)
     for d, v in at.items():
-        outside = (v < 0) | (v > x.shape[d] - 1)
+        outside = (v < 0) | (v > sides[d] - 1)
         if outside.any():
             column = outside.reshape((-1,) + (1,) * (y.rank - d - 1))
             y = call.emit("where", call.literal(column), fill, y)
@@ -112,24 +120,43 @@ def _filled_outside(
 
 Extents = list[tuple[float, int]]
 """Scale and output extent of each dimension that is resized."""
+Sides = dict[int, int]
+"""Extents of these dimensions."""
 
 
-def _from_sizes(call: OperatorCall, x: Value, axes: Ints, sizes: Ints, policy: str) -> Extents:
-    if len(sizes) != len(axes):
-        call.reject(f"{len(sizes)} sizes for the dimensions {axes}")
-    scales = [int(n) / x.shape[d] for n, d in zip(sizes, axes, strict=True)]
+def _numbered(
+    call: OperatorCall, x: Value, axes: Ints, sizes: Shape, scales: Array | None
+) -> tuple[list[int], Shape, Array | None]:
+    """The dimensions that are numbers, and their sizes and scales; the others must stay."""
+    if len(axes) not in (len(sizes), 0 if scales is None else len(scales)):
+        call.reject(f"it needs scales or sizes for the dimensions {axes}")
+    kept = [n for n, d in enumerate(axes) if isinstance(x.extents[d], int)]
+    for n in set(range(len(axes))) - set(kept):
+        if not (sizes[n] == x.extents[axes[n]] if sizes else scales is None or scales[n] == 1.0):
+            call.reject(f"it resizes {x} along dimension {axes[n]}, which must be a number")
+    return (
+        [axes[n] for n in kept],
+        tuple(sizes[n] for n in kept) if sizes else (),
+        None if scales is None else scales[kept],
+    )
+
+
+def _from_sizes(call: OperatorCall, sides: Sides, sizes: Ints, policy: str) -> Extents:
+    if len(sizes) != len(sides):
+        call.reject(f"{len(sizes)} sizes for the dimensions {list(sides)}")
+    scales = [int(n) / side for n, side in zip(sizes, sides.values(), strict=True)]
     if policy == "stretch":
         return list(zip(scales, map(int, sizes), strict=True))
     common = min(scales) if policy == "not_larger" else max(scales)
-    return [(common, int(np.floor(common * x.shape[d] + 0.5))) for d in axes]
+    return [(common, int(np.floor(common * side + 0.5))) for side in sides.values()]
 
 
-def _from_scales(call: OperatorCall, x: Value, axes: Ints, scales: Array | None) -> Extents:
-    if scales is None or len(scales) != len(axes):
-        call.reject(f"it needs scales or sizes for the dimensions {axes}")
-    rows = zip(axes, scales.tolist(), strict=True)
+def _from_scales(call: OperatorCall, sides: Sides, scales: Array | None) -> Extents:
+    if scales is None or len(scales) != len(sides):
+        call.reject(f"it needs scales or sizes for the dimensions {list(sides)}")
+    rows = zip(sides.values(), scales.tolist(), strict=True)
     # The product is one of float32: 10 · 0.7 are 7 outputs, though 0.7 is no float32.
-    return [(s, int(np.floor(np.float32(x.shape[d]) * np.float32(s)))) for d, s in rows]
+    return [(s, int(np.floor(np.float32(n) * np.float32(s)))) for n, s in rows]
 
 
 def _positions(where: str, extent: int, size: int, scale: Any, low: Any, high: Any) -> Array:
@@ -211,12 +238,14 @@ def _weights(
 
 def _picked(call: OperatorCall, x: Value, at: dict[int, Array]) -> Value:
     """Elements at `at` along each dimension; index arithmetic where that says it, else tables."""
-    shape = list(x.shape)
+    shape = list(x.extents)
     for axis, v in dict(at).items():
-        scaled = np.arange(len(v)) * x.shape[axis] // len(v)
+        scaled = np.arange(len(v)) * number(shape[axis], x.name) // len(v)
         if 1 <= axis < x.rank - 1 and (v == scaled).all():
             shape[axis] = len(at.pop(axis))
-    y = x if tuple(shape) == x.shape else call.emit("upsample_nearest", x, shape=tuple(shape[1:-1]))
+    y = x
+    if tuple(shape) != x.extents:
+        y = call.emit("upsample_nearest", x, shape=tuple(shape[1:-1]))
     for axis, v in at.items():
         y = call.emit("gather", y, call.literal(v), axis=axis)
     return y
