@@ -17,6 +17,7 @@ from kernel_runs import close, run
 from devices import tools
 from tilewright.codegen import compile_program
 from tilewright.codegen.passes import prepared
+from tilewright.contract.surroundings import ALONE, AMONG_OTHERS, Setting
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.intrinsics import maximum, minimum
@@ -321,3 +322,19 @@ def test_rows_left_over_that_fill_no_tiles_are_priced(fused: bool) -> None:
         return float(FeatureExtractor(space).latency(found)[0])
 
     assert priced(45) > priced(32)
+
+
+def test_rows_of_tiles_that_begin_anywhere_are_priced() -> None:
+    """A caller's rows lie across two lines each: few of them are loaded for many packed columns."""
+
+    def priced(rows: int, columns: int, setting: Setting) -> float:
+        space = Space(ComputeDAG((matmul(64, 64, 128),)), AMX, setting=setting)
+        gene = default_gene(space)
+        values = {"C.i": [1, 1, rows], "C.j": [1, 1, columns], "C.k": [16]}
+        decisions = json.dumps(json.loads(gene.decisions) | values)
+        found = space.row_of(replace(gene, decisions=decisions))
+        return float(FeatureExtractor(space).latency(found)[0])
+
+    high, wide = (64, 16), (16, 64)
+    more = [priced(*high, setting) / priced(*wide, setting) for setting in (AMONG_OTHERS, ALONE)]
+    assert more[1] > 1.001 * more[0]

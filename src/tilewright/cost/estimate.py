@@ -41,6 +41,7 @@ FMA_PER_CYCLE = 2.0
 INTEGER_MAD = 3.0  # in multiply-adds of floats: a product of int32 is two operations
 TILE_ROWS_PER_CYCLE = 2.0
 TILE_LATENCY = 52.0
+TILE_WORD_BYTES = 4.0
 LOADS_PER_CYCLE = 1.12  # measured for 512-bit loads and broadcasts that hit L1
 STORES_PER_CYCLE = 1.0
 FMA_LATENCY = 4.0
@@ -203,7 +204,9 @@ def _on_tiles(a: Analysis, target: CpuTarget) -> tuple[Floats, Floats]:
     fits = registers.multiply(height, steps, down, across) & (across % 1 == 0)
     each = registers.cycles * np.maximum(height, steps)
     multiplied = np.maximum(down * across * each, TILE_LATENCY)
-    loaded = (down * height + across * steps) / TILE_ROWS_PER_CYCLE
+    left = next((b for b, x in enumerate(a.accesses) if b and unrolled[-1] in x.loops), 1)
+    lines = _lines_of_vector(a, left, steps * TILE_WORD_BYTES / a.bytes[left])
+    loaded = (down * height * lines + across * steps) / TILE_ROWS_PER_CYCLE
     cycles = np.where(fits, np.maximum(multiplied, loaded) / steps, np.inf)
     rest = np.zeros(a.n)
     for rows, covered, whole in _along(a, unrolled):
@@ -295,15 +298,15 @@ def _different_loads(
         yield b, np.where(found <= room, found / steps, np.inf)
 
 
-def _lines_of_vector(a: Analysis, b: int, lanes: float) -> Floats:
-    """Cache lines that a vector of access b touches on average: one where all rows of the tensor
-    start at a line, more where the tensor does not, or where a row's length shifts the next one
-    against the lines.
+def _lines_of_vector(a: Analysis, b: int, lanes: Number) -> Floats:
+    """Cache lines that so many elements of access b side by side touch on average: one where all
+    rows of the tensor start at a line, more where the tensor does not, or where a row's length
+    shifts the next one against the lines.
     """
     shifted: Bools | bool = a.shifted[b]
     if len(a.accesses[b].dimensions) > 1:
         shifted = shifted | (a.reached[b].pitch * a.bytes[b] % a.line != 0)
-    return np.where(shifted, 1.0 + min(1.0, lanes * a.bytes[b] / a.line), 1.0)
+    return np.where(shifted, 1.0 + np.minimum(1.0, lanes * a.bytes[b] / a.line), 1.0)
 
 
 def _cycles(a: Analysis, target: CpuTarget, reduces: bool) -> tuple[float, float]:

@@ -2,7 +2,7 @@
 instruction: a row of a window is one run of memory, columns and channels together.
 
     conv(x[n, h, w, 3], k[7, 7, 3, o]; stride 2)
-      →   conv(x as [n, h, w * 3, 1], k as [7, 24, 1, o]; stride (2, 6))
+      →   conv(x, padded, as [n, h, w * 3, 1], k as [7, 24, 1, o]; stride (2, 6))
 
 Runs are made as long as whole words: of integers by zero weights, whatever is read there; of
 floats, where zero times infinity is no zero, by zero channels.
@@ -19,6 +19,7 @@ from tilewright.expr.dtypes import dtype
 from tilewright.expr.operators.shapes import numbers, padding_pairs, per_axis
 from tilewright.graph.builder import Rewriter
 from tilewright.graph.ir import Graph, Node, Value
+from tilewright.graph.passes.channels_last import channels_last
 
 WORD_BITS = 32
 FEW = 16
@@ -28,14 +29,15 @@ SHORTEST = 8
 
 
 def row_windows(graph: Graph) -> Graph:
-    """`graph` with such convolutions as sums along rows."""
+    """`graph` with such convolutions as sums along rows; transpositions come after the pads."""
+    found = {n for n in graph.nodes if _is_narrow(n) and is_of_rows(n) and _has_width(n)}
     rewriter = Rewriter(graph)
     for node in graph.nodes:
-        if is_of_rows(node) and _is_narrow(node) and isinstance(node.inputs[0].extents[-2], int):
+        if node in found:
             rewriter.replace(node.output, _along_rows(rewriter, node))
         else:
             rewriter.keep(node)
-    return rewriter.finish()
+    return channels_last(rewriter.finish()) if found else graph
 
 
 def has_rows(taps: int, channels: int, outputs: int, dilation: int) -> bool:
@@ -57,16 +59,20 @@ def _is_narrow(node: Node) -> bool:
     return all(v.dtype in narrow for v in node.inputs[:2])
 
 
+def _has_width(node: Node) -> bool:
+    """Whether rows of the image have a length that is known."""
+    return isinstance(node.inputs[0].extents[-2], int)
+
+
 def _along_rows(rewriter: Rewriter, node: Node) -> Value:
     build = rewriter.builder
     x, *rest = rewriter.operands(node)
     weights = node.inputs[1].constant
     assert weights is not None, "the match asks for constant weights"
     *above, taps, channels, outputs = weights.shape
-    word = WORD_BITS // dtype(x.dtype).bits
+    word, more = WORD_BITS // dtype(x.dtype).bits, 0
     if dtype(x.dtype).is_float:
         more = next(n for n in range(word) if taps * (channels + n) % word == 0)
-        x = build.emit("pad", x, pads=_behind(x.rank, -1, more)) if more else x
         weights = np.pad(weights, _behind(x.rank, -2, more))
         channels += more
     rows = weights.reshape(*above, taps * channels, 1, outputs)
@@ -74,15 +80,15 @@ def _along_rows(rewriter: Rewriter, node: Node) -> Value:
     *strides, stride = _per_axis(node, "stride")
     *pads, (before, after) = padding_pairs(_given(node, "padding", 0), x.rank - 2)
     count, width = numbers((node.output.extents[-2], x.extents[-2]), node.op)
-    covered = (count - 1) * stride * channels + rows.shape[-3]
-    missing = max(0, covered - (before + width + after) * channels)
+    columns = (count - 1) * stride + -(-rows.shape[-3] // channels)
+    after = max(after, columns - before - width)
+    around = ((0, 0), *pads, (before, after), (0, more))
+    if any(map(any, around)):
+        x = build.emit("pad", x, pads=around)
+    width += before + after
     flat = build.reshape(x, (*x.extents[:-2], width * channels, 1))
-    return build.copy(
-        node,
-        (flat, build.constant(f"{node.inputs[1].name}.rows", rows), *rest[1:]),
-        stride=(*strides, stride * channels),
-        padding=(*pads, (before * channels, after * channels + missing)),
-    )
+    operands = (flat, build.constant(f"{node.inputs[1].name}.rows", rows), *rest[1:])
+    return build.copy(node, operands, stride=(*strides, stride * channels), padding=0)
 
 
 def _behind(rank: int, axis: int, count: int) -> tuple[tuple[int, int], ...]:
