@@ -11,7 +11,9 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +22,7 @@ import numpy as np
 
 from benchmarks.models.export import path_of
 from benchmarks.models.narrow import NARROW
+from benchmarks.models.shaped import SHAPED
 from benchmarks.models.table import CASES
 from benchmarks.peers.subjects import Side, device_clock
 from tilewright.contract.artifact import Array
@@ -30,12 +33,14 @@ if TYPE_CHECKING:
 
 MIB = 2**20
 PROFILED = 10  # runs
+SHAPED_CALLS = 5
 
 
 class NetworkSubject:
     """A case of `benchmarks.models.table` by name; its ONNX file is in `folder`."""
 
     math = "float32"
+    shapes: Mapping[str, Any] | None = None
 
     def __init__(self, name: str, folder: Path) -> None:
         """Raises KeyError for a name that there is not."""
@@ -123,7 +128,9 @@ class ServedNetwork(NetworkSubject):
         import tilewright as tw
 
         records = db if db is not None and db.exists() else None
-        net = tw.compile(tw.load(self.file, math=self.math), records, target=target)
+        net = tw.compile(
+            tw.load(self.file, shapes=self.shapes, math=self.math), records, target=target
+        )
         return net, "untuned" if records is None else "tuned"
 
 
@@ -155,6 +162,38 @@ class NarrowSubject(ServedNetwork):
             made = torch.nn.Conv2d(w.shape[1], w.shape[0], w.shape[2], **window)
         made.load_state_dict({"weight": w})
         return made.eval()
+
+
+class ShapedSubject(ServedNetwork):
+    """A case of `benchmarks.models.shaped` by name, of the network for its range or of a `static`
+    one; its ONNX file is in `folder`.
+    """
+
+    def __init__(self, name: str, folder: Path, is_static: bool) -> None:
+        """Raises KeyError for a name that there is not."""
+        self.shaped = SHAPED[name]
+        self.file, self.inputs = self.shaped.network.file(folder), self.shaped.inputs()
+        self.shapes = self.shaped.values if is_static else self.shaped.network.ranges
+        self.rank = self.shaped.rank
+
+    def module(self) -> nn.Module:
+        return CASES[self.shaped.network.case].module()
+
+    def tilewright(self, target: Target, db: Path | None) -> Side:
+        """Also: what the first call of this shape takes longer than the next, after calls of
+        another.
+        """
+        net, mode = self._compiled(target, db)
+        if self.shapes == self.shaped.network.ranges:
+            least = {name: ends[0] for name, ends in self.shaped.network.ranges.items()}
+            net(*replace(self.shaped, values=least).inputs())
+        seconds = []
+        for _ in range(SHAPED_CALLS):
+            started = time.perf_counter()
+            net(*self.inputs)
+            seconds.append(time.perf_counter() - started)
+        facts = {"first_call_ms": 1e3 * (seconds[0] - min(seconds[1:]))}
+        return Side(lambda: net(*self.inputs), lambda: net(*self.inputs)[0], mode, facts)
 
 
 def _warm_up(tw: Any, target: Any) -> None:

@@ -6,6 +6,8 @@
     subject = subject_of("served:resnet50-b1:networks")     the same where calls alone are timed
     subject = subject_of("chain:mlp-768-b128:networks")     contractions back to back
     subject = subject_of("narrow:GMM-1-1024-1024:bytes:networks")   of benchmarks.models.narrow
+    subject = subject_of("shaped:bert-base:64:networks")    of benchmarks.models.shaped, for its
+                                                            range; `shaped-static` for one shape
 
 A subject crosses to a side's process by its name. A new kind is a class and a line in KINDS.
 """
@@ -14,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -119,6 +122,13 @@ def _narrow(name: str) -> Subject:
     return NarrowSubject(case, Path(folder))
 
 
+def _shaped(name: str, is_static: bool = False) -> Subject:
+    from benchmarks.peers.network_subject import ShapedSubject
+
+    case, _, folder = name.rpartition(":")
+    return ShapedSubject(case, Path(folder), is_static)
+
+
 KINDS: dict[str, Callable[[str], Subject]] = {
     "operator": _operator,
     "apart": _apart,
@@ -126,6 +136,8 @@ KINDS: dict[str, Callable[[str], Subject]] = {
     "served": _served,
     "chain": _chain,
     "narrow": _narrow,
+    "shaped": _shaped,
+    "shaped-static": partial(_shaped, is_static=True),
 }
 
 

@@ -1,0 +1,122 @@
+"""Networks whose shapes vary, as one ONNX file each: what is given, over which ranges.
+
+    case = SHAPED["bert-base:64"]
+    case.file(folder)               written by PyTorch's exporter where it is missing
+    case.inputs()                   seeded arrays of this case's sizes
+
+A case is a network of `benchmarks.models.table` at values of its sizes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.random import Generator
+
+from benchmarks.models.export import OPSET
+from benchmarks.models.table import CASES
+from tilewright.contract.artifact import Array
+
+Values = Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class ShapedNetwork:
+    """A network of the table whose inputs have `axes` that vary in `ranges`."""
+
+    name: str
+    case: str
+    axes: Mapping[str, Mapping[int, str]]
+    ranges: Mapping[str, tuple[int, int]]
+    draw: Callable[[Generator, Values], tuple[Array, ...]]
+
+    def file(self, folder: Path) -> Path:
+        """The file; written where it is missing, whole or not at all."""
+        digest = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:8]
+        path = folder / f"{self.name}-shaped-{digest}.onnx"
+        if not path.exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            partial = path.with_suffix(".partial")
+            self._export(partial)
+            partial.replace(path)
+        return path
+
+    def _export(self, path: Path) -> None:
+        import torch
+
+        case = CASES[self.case]
+        middle = {size: (least + most) // 2 for size, (least, most) in self.ranges.items()}
+        inputs = tuple(map(torch.from_numpy, self.draw(np.random.default_rng(0), middle)))
+        torch.onnx.export(
+            case.module(),
+            inputs,
+            path,
+            dynamo=False,
+            input_names=list(case.network.inputs),
+            output_names=["output"],
+            opset_version=OPSET,
+            dynamic_axes={name: dict(axes) for name, axes in self.axes.items()},
+        )
+
+
+@dataclass(frozen=True)
+class ShapedCase:
+    """A network at values of its sizes."""
+
+    network: ShapedNetwork
+    values: Values
+
+    @property
+    def name(self) -> str:
+        return f"{self.network.name}:{'x'.join(map(str, self.values.values()))}"
+
+    def inputs(self) -> tuple[Array, ...]:
+        return self.network.draw(np.random.default_rng(1), self.values)
+
+    @property
+    def rank(self) -> int:
+        """Spatial dimensions of its images."""
+        return CASES[self.network.case].network.rank
+
+
+def _text(rng: Generator, values: Values) -> tuple[Array, ...]:
+    """Tokens, a mask whose last eighth is padding, types."""
+    length = values["seq"]
+    mask = (np.arange(length) < length - length // 8).astype(np.int64)
+    return rng.integers(0, 30522, (1, length)), mask[None], rng.integers(0, 2, (1, length))
+
+
+def _image(rng: Generator, values: Values) -> tuple[Array, ...]:
+    return (rng.standard_normal((1, 3, values["height"], values["width"]), np.float32),)
+
+
+BERT = ShapedNetwork(
+    "bert-base",
+    "bert-base-b1",
+    {name: {1: "seq"} for name in ("ids", "mask", "types")},
+    {"seq": (1, 512)},
+    _text,
+)
+IMAGES = tuple(
+    ShapedNetwork(
+        name,
+        f"{name}-b1",
+        {"x": {2: "height", 3: "width"}},
+        {"height": (96, 640), "width": (96, 640)},
+        _image,
+    )
+    for name in ("resnet50", "mobilenet-v2")
+)
+LENGTHS = (1, 7, 16, 33, 64, 100, 128, 197, 256, 384, 511, 512)
+SIDES = ((96, 96), (160, 224), (224, 224), (333, 200), (480, 640), (640, 640))
+SHAPED = {
+    case.name: case
+    for case in (
+        *(ShapedCase(BERT, {"seq": n}) for n in LENGTHS),
+        *(ShapedCase(net, {"height": h, "width": w}) for net in IMAGES for h, w in SIDES),
+    )
+}
