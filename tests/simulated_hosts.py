@@ -1,6 +1,7 @@
 """Machines of a cluster that measure nothing: each program's time is made up from its request.
 
-What they measure stands in the file that SIMULATED_LOG names, a line a program: process, program.
+What they measure stands in the file that SIMULATED_LOG names, a line a program: process, program;
+what they build for others in another beside it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from tilewright.measure.measurer import MeasureResult
+from tilewright.measure.pools import Built
 from tilewright.measure.task import MeasureTask
 from tilewright.measure.trial import RunOptions
 
@@ -33,9 +35,20 @@ class SimulatedHost:
     def close(self) -> None:
         pass
 
+    def build(self, requests: Sequence[bytes]) -> list[Built]:
+        for request in requests:
+            note(f"{os.getpid()} {hashlib.sha256(request).hexdigest()}", BUILT)
+        return [Built(request, 0.0) for request in requests]
+
     def measure(
-        self, task: MeasureTask, candidates: Sequence[bytes], *_: float | None
+        self,
+        task: MeasureTask,
+        candidates: Sequence[bytes],
+        best_s: float | None = None,
+        reference_s: float | None = None,
+        built: Sequence[Built] | None = None,
     ) -> list[MeasureResult]:
+        assert built is None or [b.artifact for b in built] == list(candidates)
         results = []
         for request in candidates:
             time.sleep(TRIAL_S)
@@ -56,9 +69,9 @@ class Quiet:
         return ""
 
 
-def note(line: str) -> None:
-    """Add a line to the log, whole."""
-    with Path(LOG).open("a") as log:
+def note(line: str, beside: str = "") -> None:
+    """Add a line to the log, or one beside it, whole."""
+    with Path(LOG + beside).open("a") as log:
         log.write(f"{line}\n")
 
 
@@ -69,6 +82,7 @@ def noted(file: Path) -> list[tuple[int, str]]:
 
 
 LOG = os.environ.get("SIMULATED_LOG", os.devnull)
+BUILT = ".built"
 
 
 def use_simulated(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ import pytest
 
 import tilewright as tw
 from cli_models import check_error, cli, save_classifier
-from simulated_hosts import noted, use_simulated
+from simulated_hosts import BUILT, noted, use_simulated
 from tilewright.expr.dag import ComputeDAG
 from tilewright.front.cluster import joined
 from tilewright.ground.errors import InputError, RunError
@@ -121,6 +121,33 @@ def test_both_machines_measure_and_every_program_once(
     again = tw.tune(gemm(), trials=TRIALS, db=tmp_path / "t.db", cluster=nodes.address)
     assert again.trials == TRIALS
     check_whole(tmp_path / "t.db", simulated)
+
+
+@pytest.mark.parametrize("dies", [False, True])
+def test_a_machine_that_does_not_measure_builds(
+    dies: bool, simulated: Path, nodes: Any, tmp_path: Path
+) -> None:
+    file = simulated.with_name(simulated.name + BUILT)
+    file.unlink(missing_ok=True)
+    builder = nodes.add_node(num_cpus=1, resources={"builder": 1})
+
+    def kill() -> None:
+        if dies:
+            os.kill(noted(file)[-1][0], signal.SIGKILL)
+
+    try:
+        result = tw.tune(
+            gemm(), trials=TRIALS, db=tmp_path / "t.db", cluster=nodes.address,
+            callbacks=[once(30, kill)],
+        )  # fmt: skip
+    finally:
+        nodes.remove_node(builder)
+    assert result.trials == TRIALS
+    check_whole(tmp_path / "t.db", simulated)
+    built, measured = noted(file), noted(simulated)
+    assert {pid for pid, _ in built}.isdisjoint(pid for pid, _ in measured)
+    assert len(built) > 20
+    assert {program for _, program in measured} & {program for _, program in built}
 
 
 def test_an_actor_that_is_killed_costs_what_it_was_measuring(

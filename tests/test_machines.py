@@ -45,11 +45,13 @@ class Board(Simulated):
         super().__init__()
         self.latency_s, self.dies, self.busy = 1e-3, False, ""
         self.asked: list[int] = []
+        self.given: list[str] = []
         self.gate: threading.Event | None = None
 
     def measure(
-        self, task: MeasureTask, candidates: Sequence[bytes], *_: float | None
+        self, task: MeasureTask, candidates: Sequence[bytes], *more: Any
     ) -> list[MeasureResult]:
+        self.given += more[2:]
         if self.gate is not None:
             assert self.gate.wait(20)
         self.check()
@@ -94,6 +96,27 @@ def test_a_task_goes_to_a_machine_that_knows_it() -> None:
     for task in (TASK, OTHER, TASK, OTHER, TASK):
         ask(many, task)
     assert sorted(asked(many)) == [8, 12]
+
+
+@pytest.mark.parametrize("lost", ["nothing", "builder", "lane"])
+def test_what_another_machine_built_is_measured(
+    lost: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    def build(requests: list[bytes]) -> str:
+        if lost == "builder":
+            raise GoneError("the builder does not answer")
+        assert requests == TaskMeasurer(TARGET, local=Board()).requests(TASK, [default] * 4)
+        return "built"
+
+    default = default_gene(TASK.space(TARGET))
+    many = Machines([lane("a"), lane("b")], builders=[build])
+    board_of(many.lanes[0]).dies = lost == "lane"
+    ask(many)
+    ask(many)
+    given = [text for one in many.lanes for text in board_of(one).given]
+    assert given == ["built"] * {"nothing": 2, "builder": 0, "lane": 2}[lost]
+    assert sum(asked(many)) == 8
+    assert sum("no longer builds" in text for text in caplog.messages) == (lost == "builder")
 
 
 @pytest.mark.parametrize("dead", [(0,), (0, 1)])

@@ -57,6 +57,15 @@ def test_every_fault_costs_one_trial(measurer: LocalMeasurer) -> None:
         assert len(r.latencies_s) == 2 or r.latency_s > NEAR * least
 
 
+def test_what_was_built_elsewhere_is_measured(measurer: LocalMeasurer) -> None:
+    kinds = ["good", "compile error", "wrong"]
+    requests = [request(kind) for kind in kinds]
+    built = measurer.build(requests)
+    results = measurer.measure(make_task(), [b"nothing"] * len(kinds), built=built)
+    for kind, result in zip(kinds, results, strict=True):
+        assert (result.stage, result.error) == FAULTS.get(kind, ("ok", None))
+
+
 def test_the_reference_is_built_once(
     measurer: LocalMeasurer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -70,7 +70,7 @@ def test_a_budget_in_trials_is_kept_and_everything_is_recorded(tmp_path: Path) -
     # and the two default programs, which the search may propose again
     assert 48 <= len(recorded) <= 48 + 2
     assert len({(t.workload_hash, t.gene) for t in recorded}) == len(recorded)
-    assert {t.origin for t in recorded} >= {"default", "sample"}
+    assert "default" in (origins := {t.origin for t in recorded}) and len(origins) > 3
     for s in searches:
         best = one.database.best(s.task.hash, MACHINE.fingerprint)
         assert best is not None

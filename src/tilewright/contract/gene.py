@@ -64,9 +64,9 @@ class Gene:
     producer: str
     decisions: str = "{}"
 
-    @cached_property
+    @property
     def text(self) -> str:
-        """Both as one JSON object."""
+        """Both as one JSON object: not kept, for a search keeps every program that it measured."""
         return f'{{"producer":{self.producer},"decisions":{self.decisions}}}'
 
     @cached_property

@@ -14,14 +14,15 @@ from __future__ import annotations
 import os
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from hashlib import sha256
 from math import inf
 from typing import Any, TypeAlias
 
-from tilewright.front.machine import as_target, machine_of
+from tilewright.front.machine import as_target, compiler_of, machine_of
 from tilewright.front.machines import (
     SHOWN,
     GoneError,
@@ -39,6 +40,7 @@ from tilewright.ground.text import one_line
 from tilewright.measure.device_trial import device_of
 from tilewright.measure.load import LoadWatch
 from tilewright.measure.measurer import BatchFailedError, LocalMeasurer, MeasureResult
+from tilewright.measure.pools import Outcome
 from tilewright.measure.task import MeasureTask
 from tilewright.measure.trial import RunOptions
 from tilewright.records.machine import Machine
@@ -49,11 +51,13 @@ NAMESPACE = "tilewright"
 START_S = 60.0  # that an actor has to start
 ANSWER_S = 15.0
 TRIES, AGAIN_S = 4, 0.5  # a dead actor's name is not free at once
+BUILDER = "builder"  # the resource of a machine that only builds
 POLL_S = 3.0  # between two looks at whether the cluster is there
 CONNECT_S = 5.0
 LOOPBACK = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"  # "0": a node's address is 127.0.0.1
 
 Results: TypeAlias = list[MeasureResult]
+Built: TypeAlias = list[Outcome]
 
 
 class Host:
@@ -73,6 +77,13 @@ class Host:
     def about(self) -> tuple[str, str, Target, Machine]:
         """The machine's name, the package's version, the target, and what makes figures equal."""
         return socket.gethostname(), __version__, self.target, machine_of(self.target)
+
+    def build(self, target: str, compiler: str, requests: Sequence[bytes]) -> tuple[str, Built]:
+        """By which compiler, and what comes of build requests. Raises RunError for another one."""
+        mine = compiler_of(Target.parse(target))
+        if mine != compiler:
+            raise RunError(f"{socket.gethostname()} has {mine}, not {compiler}")
+        return mine, self.local.build(requests)
 
     def ask(self, options: RunOptions, verb: str, *given: Any) -> tuple[Results, str | None, str]:
         """What `verb` of the measurer gives; why all failed, if so; why the cores are taken."""
@@ -99,6 +110,7 @@ class Remote:
 
     def __post_init__(self) -> None:
         self.name: str = self.node["NodeManagerHostname"]
+        self.builds = BUILDER in self.node["Resources"]
         self.actor = self.start()
 
     def start(self) -> Any:
@@ -106,13 +118,14 @@ class Remote:
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy as Affinity
 
         resources, node = self.node["Resources"], self.node["NodeID"]
-        what = sha256(f"{node} {self.spec} {__version__}".encode()).hexdigest()
+        spec = None if self.builds else self.spec
+        what = sha256(f"{node} {spec} {__version__}".encode()).hexdigest()
         actor = _ray().remote(Host).options(
             name=what, namespace=NAMESPACE, get_if_exists=True, max_restarts=-1,
             num_cpus=resources["CPU"], num_gpus=resources.get("GPU", 0),
             scheduling_strategy=Affinity(node, soft=False),
         )  # fmt: skip
-        return actor.remote(self.spec, LocalMeasurer, LoadWatch)
+        return actor.remote(spec, LocalMeasurer, LoadWatch)
 
     def measure(self, *given: Any) -> Results:
         """See LocalMeasurer. Raises GoneError, too."""
@@ -127,6 +140,14 @@ class Remote:
         if failed is not None:
             raise BatchFailedError(failed, results)
         return list(results)
+
+    def build(self, *given: Any) -> Any:
+        """What the actor builds: a reference, for artifacts go straight to who measures them.
+        Raises GoneError, too.
+        """
+        done, built = self.actor.build.options(num_returns=2).remote(*given)
+        self._got(done)
+        return built
 
     def about(self) -> tuple[str, str, Target, Machine]:
         """What the actor says of its machine, or another one started there: one that just died
@@ -153,9 +174,10 @@ class Remote:
                 if time.monotonic() >= until:
                     raise GoneError(f"{self.name} does not answer within {limit_s:g} s")
             return ray.get(reference)
-        except ray.exceptions.RayTaskError as error:
-            raise error.cause from None
         except ray.exceptions.RayError as error:
+            cause = getattr(error, "cause", error)
+            if not isinstance(cause, ray.exceptions.RayError):
+                raise cause from None
             raise GoneError(f"{self.name}: {one_line(str(error), SHOWN)}") from error
 
     def said(self) -> str:
@@ -170,11 +192,12 @@ class Remote:
 @dataclass(eq=False)
 class Cluster:
     """A cluster that this process has joined. `left_out` says which of its machines cannot measure,
-    and why.
+    and why; `remotes` are those that may build.
     """
 
     address: str
     left_out: list[str] = field(default_factory=list)
+    remotes: list[Remote] = field(default_factory=list)
 
     def lanes(
         self, spec: str | None, options: RunOptions | None, budget_s: float | None
@@ -199,6 +222,10 @@ class Cluster:
             if version != __version__:
                 self.left_out.append(f"{remote.name} (Tilewright {version}, not {__version__})")
                 continue
+            self.remotes.append(remote)
+            if remote.builds:
+                self.left_out.append(f"{remote.name} (it builds)")
+                continue
             measurer = TaskMeasurer(target, None, options, budget_s, known, local=remote)
             lanes.append(Lane(remote.name, machine, measurer, remote.about, remote.said))
         if not lanes:
@@ -220,8 +247,8 @@ class Cluster:
 
 @dataclass(frozen=True)
 class Site:
-    """Where a run measures, on so many `lanes` at once. `is_here`: on this machine alone. `look`
-    says why cores are taken, `line` what several machines do.
+    """Where a run measures: so many shares at once (`lanes`), on this machine alone (`is_here`).
+    `look` says why cores are taken, `line` what several machines do.
     """
 
     target: Target
@@ -254,7 +281,10 @@ def site(
             found = stack.enter_context(joined(cluster))
             spec = None if target is None else str(target)
             lanes, others = one_group(found.lanes(spec, options, budget_s), machine)
-            many = Machines(lanes, [*others, *found.left_out], found.check)
+            measuring = [lane.measurer.local for lane in lanes]
+            wanted = str(lanes[0].measurer.target), lanes[0].machine.compiler
+            spare = [partial(r.build, *wanted) for r in found.remotes if r not in measuring]
+            many = Machines(lanes, [*others, *found.left_out], found.check, spare)
         elif len(commands) > 1:
             lanes = runner_lanes(commands, as_target(target), options, budget_s, stack)
             many = Machines(*one_group(lanes, machine))
@@ -267,7 +297,7 @@ def site(
             yield Site(chosen, one, look, is_here=command is None)
             return
         stack.enter_context(closing(many))
-        yield Site(many.target, many, many.look, many.line, len(many.lanes))
+        yield Site(many.target, many, many.look, many.line, len(many.lanes) + len(many.builders))
 
 
 @contextmanager

@@ -18,14 +18,14 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from math import inf
 from time import monotonic
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from tilewright.contract.arguments import command_words
 from tilewright.contract.gene import Gene
 from tilewright.front.machine import compiler_of
 from tilewright.front.task_measurer import TaskMeasurer
 from tilewright.ground import log
-from tilewright.ground.errors import InputError, RunError
+from tilewright.ground.errors import InputError, RunError, TilewrightError
 from tilewright.ground.text import count, harmless, one_line
 from tilewright.measure.measurer import MeasureResult
 from tilewright.measure.trial import RunOptions
@@ -130,19 +130,21 @@ def one_group(lanes: Sequence[Lane], wanted: str | None = None) -> tuple[list[La
 
 @dataclass(eq=False)
 class Machines:
-    """A measurer for as many threads as there are lanes. `left_out` are machines of other kinds;
-    `is_there` raises RunError when all that leads to them is gone.
+    """A measurer for as many threads as there are lanes and builders. `left_out` are machines of
+    other kinds; `is_there` raises RunError when all that leads to them is gone. `builders` give
+    what a machine that does not measure makes of requests, in a form that a lane's measurer takes.
     """
 
     lanes: Sequence[Lane]
     left_out: Sequence[str] = ()
     is_there: Callable[[], object] = lambda: None
+    builders: Sequence[Callable[[list[bytes]], Any]] = ()
     _ends: deque[tuple[float, int]] = field(default_factory=lambda: deque(maxlen=WINDOW))
     _is_closed: bool = False
 
     def __post_init__(self) -> None:
         self._change = threading.Condition()
-        self._free = list(self.lanes)
+        self._free, self._idle = list(self.lanes), list(self.builders)
         for text in self.left_out:
             log.warning("left out: %s", text)
 
@@ -163,8 +165,11 @@ class Machines:
     ) -> list[MeasureResult]:
         """Results of programs, all of one machine; see `Measurer`."""
 
+        built = self._built(task, genes)
+
         def work(lane: Lane) -> list[MeasureResult]:
-            found = lane.measurer.measure(task, default, genes, best_s, default_s)
+            once = [built.pop()] if built else []  # it may be what is lost
+            found = lane.measurer.measure(task, default, genes, best_s, default_s, *once)
             lane.measured += len(genes)
             if any(r.error in DEATHS for r in found):
                 lane.answers()
@@ -180,6 +185,19 @@ class Machines:
     ) -> list[tuple[float, ...]]:
         """Latencies of finalists and the default program, in turns on one machine."""
         return self._on_one(lambda lane: lane.measurer.confirm(task, default, genes), task, default)
+
+    def _built(self, task: TuningTask, genes: Sequence[Gene]) -> list[Any]:
+        """What a machine that does not measure makes of programs; nothing where none is free."""
+        with self._change:
+            builders = [self._idle.pop()] if self._idle else []
+        try:
+            built = [build(self.lanes[0].measurer.requests(task, genes)) for build in builders]
+        except TilewrightError as error:
+            log.warning("no longer builds: %s", error)
+            return []
+        with self._change:
+            self._idle += builders
+        return built
 
     def _on_one(
         self,

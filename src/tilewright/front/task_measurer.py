@@ -63,14 +63,16 @@ class TaskMeasurer:
         genes: Sequence[Gene],
         best_s: float | None,
         default_s: float | None = None,
+        *built: Any,
     ) -> list[MeasureResult]:
-        """Build, check and time candidates of a task."""
-        requests = [self._request(task, gene) for gene in genes]
+        """Build, check and time candidates of a task; `built` is what others made of `requests`."""
+        requests = self.requests(task, genes)
         hurried_s = self._hurry(is_default=list(genes) == [default])
         failed: BatchFailedError | None = None
         results: list[MeasureResult]
         try:
-            results = self.local.measure(self._task(task, default), requests, best_s, default_s)
+            one = self._task(task, default)
+            results = self.local.measure(one, requests, best_s, default_s, *built)
         except BatchFailedError as error:
             failed, results = error, list(error.results)
         self._keep_proofs(genes, results)
@@ -89,7 +91,7 @@ class TaskMeasurer:
         """Latencies of finalists, in turns with the default program in fresh processes; empty for
         one that failed there.
         """
-        requests = [self._request(task, gene) for gene in genes]
+        requests = self.requests(task, genes)
         self._hurry(is_default=True)
         results = self.local.confirm(self._task(task, default), requests)
         return [r.latencies_s for r in results]
@@ -124,10 +126,11 @@ class TaskMeasurer:
 
     def _task(self, task: TuningTask, default: Gene) -> MeasureTask:
         if task.hash not in self.known:
-            reference = self._request(task, default)
+            (reference,) = self.requests(task, [default])
             self.known[task.hash] = MeasureTask.of(task.hash, task.dag, reference, task.setting)
         return self.known[task.hash]
 
-    def _request(self, task: TuningTask, gene: Gene) -> bytes:
-        name = kernel_name(task.name)
-        return make_request(task.dag, gene, self.target, name, task.setting)
+    def requests(self, task: TuningTask, genes: Sequence[Gene]) -> list[bytes]:
+        """What builders are asked for."""
+        name, setting = kernel_name(task.name), task.setting
+        return [make_request(task.dag, gene, self.target, name, setting) for gene in genes]

@@ -158,12 +158,18 @@ class LocalMeasurer:
             self._references[task.name] = outcome
         return self._specs[task.name]
 
+    def build(self, requests: Sequence[bytes]) -> list[Outcome]:
+        """What comes of build requests, for a measurer elsewhere."""
+        found = dict(self._builders.build(requests))
+        return [found[i] for i in range(len(requests))]
+
     def measure(
         self,
         task: MeasureTask,
         candidates: Sequence[bytes],
         best_s: float | None = None,
         reference_s: float | None = None,
+        built: Sequence[Outcome] | None = None,
     ) -> list[MeasureResult]:
         """One result per candidate (a build request), in order.
 
@@ -173,8 +179,8 @@ class LocalMeasurer:
         from elsewhere (an earlier run): with the best measured here it decides which candidates are
         too slow to be timed further. A failing candidate costs its own trial only. A new best is
         measured again and the slower figure counts: of many figures the least is most often a lucky
-        one. Raises BatchFailedError when at least eight candidates failed and all alike, and what
-        `prepare` raises.
+        one. `built` is what came of the requests where others built them. Raises BatchFailedError
+        when at least eight candidates failed and all alike, and what `prepare` raises.
         """
         spec = self.prepare(task)
         known = [s for s in (best_s, self._best_s.get(task.name)) if s is not None]
@@ -184,7 +190,8 @@ class LocalMeasurer:
             reference_s is not None and reference_s <= LONGEST_PACE_S and task.setting.is_alone
         )
         usual_s = reference_s if is_paced else None
-        for index, outcome in self._built(task, candidates):
+        outcomes = self._built(task, candidates) if built is None else enumerate(built)
+        for index, outcome in outcomes:
             options = replace(self.options, best_s=best, reference_s=usual_s)
             result = _measure_one(self._runner, spec, outcome, options)
             if best is not None and result.latency_s < best:

@@ -256,8 +256,8 @@ class CandidateSpace:
     def draw(self, rng: np.random.Generator, n: int) -> Ints:
         """`n` rows, every decision uniform by itself; the constraints are not heeded."""
         rows = np.empty((n, self.width), np.int64)
-        for decision in self.decisions:
-            rows[:, self.span(decision)] = sample(decision, rng, n)
+        for decision, start in zip(self.decisions, self.starts, strict=True):
+            rows[:, start : start + len(decision.columns)] = sample(decision, rng, n)
         return rows
 
     def cross(

@@ -23,8 +23,8 @@ from tilewright.cost.extractor import FeatureExtractor, Known
 from tilewright.ground.errors import ScheduleError
 from tilewright.space.candidate_space import CandidateSpace
 
-SAMPLES = 4096
-PARENTS = 256
+SAMPLES = 1024
+PARENTS = 128
 OF_SKETCH = 8  # of these, of every sketch that is still tried
 STILL = 0.9  # of the sketches, in the next round
 DECISIONS = 6  # for so many of a sketch a parent has one child of each kind more
@@ -64,6 +64,7 @@ def default_of(space: CandidateSpace, extractor: FeatureExtractor | None = None)
                 mixed(space, parents, rng, each),
             ]
         )
+        children = children[space.satisfied(children)]
         population = concatenate([parents, children])
         latency = np.concatenate([latency, extractor.latency(children, known)])
         stale = 0 if latency.min() < (1 - GAIN) * least else stale + 1
@@ -107,17 +108,17 @@ def leading(kind: Ints, latency: Floats, most: int) -> Ints:
 def _crossed(
     space: CandidateSpace, parents: Population, rng: np.random.Generator, each: int
 ) -> Population:
-    """Valid candidates that take each DAG node's decisions from a parent or from another one."""
+    """Candidates that take each DAG node's decisions from a parent or from another one."""
     children = _copies(parents, each)
     fathers = parents[rng.integers(0, len(parents), len(children))]
     space.cross(rng, children, fathers, np.arange(len(children)))
-    return children[space.satisfied(children)]
+    return children
 
 
 def mixed(
     space: CandidateSpace, parents: Population, rng: np.random.Generator, each: int
 ) -> Population:
-    """Valid candidates that take a share of a parent's decisions from another one of its sketch."""
+    """Candidates that take a share of a parent's decisions from another one of its sketch."""
     children = _copies(parents, each)
     rows = children.rows.copy()
     for sketch, at in space.groups(children):
@@ -125,16 +126,13 @@ def mixed(
         for decision in sketch.decisions:
             taken, span = rng.random(len(at)) < SHARE, space.span(decision)
             rows[at[taken], span] = other[taken, span]
-    children = Population(rows, children.sketch)
-    return children[space.satisfied(children)]
+    return Population(rows, children.sketch)
 
 
 def neighbours(
     space: CandidateSpace, parents: Population, rng: np.random.Generator, each: int
 ) -> Population:
-    """Valid candidates that differ from a parent in one decision of its sketch, at most so many of
-    each parent.
-    """
+    """Candidates that differ from a parent in one decision of its sketch, so many of each."""
     parents = _copies(parents, each)
     rows = parents.rows.copy()
     for sketch, at in space.groups(parents):
@@ -143,8 +141,7 @@ def neighbours(
             mine, span = at[which == k], space.span(decision)
             if len(mine):
                 rows[mine, span] = decision.mutate(rng, rows[mine, span])
-    children = Population(rows, parents.sketch)
-    return children[space.satisfied(children)]
+    return Population(rows, parents.sketch)
 
 
 def _copies(population: Population, each: int) -> Population:

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from tilewright.cost.candidates import Floats, Ints, Population, concatenate
-from tilewright.cost.extractor import FeatureExtractor
+from tilewright.cost.extractor import FeatureExtractor, Known
 from tilewright.cost.usage import usage_of
 from tilewright.expr.nodes import Expr, Extent, as_expr
 from tilewright.expr.traversal import free_vars
@@ -70,11 +70,11 @@ def _pool(space: Space, extractor: FeatureExtractor) -> tuple[Population, Floats
     Between sketches and between tiles the estimate says little, so each has its own best.
     """
     rng = np.random.default_rng(0)
-    pool, latency = space.nobody, np.zeros(0)
+    pool, latency, known = space.nobody, np.zeros(0), Known()
     found = space.sample(rng, SAMPLES * len(space.sketches))
     for _ in range(STEPS):
         every = concatenate([pool, space.canonical(found)])
-        latency = np.concatenate([latency, extractor.latency(found)])
+        latency = np.concatenate([latency, extractor.latency(found, known)])
         _, different = np.unique(fingerprints(every), return_index=True)
         pool, latency = every[different], latency[different]
         kept = leading(register_tiles(space, pool), latency, SAME)
@@ -86,6 +86,7 @@ def _pool(space: Space, extractor: FeatureExtractor) -> tuple[Population, Floats
         near = neighbours(space, pool[parents], rng, CHILDREN)
         between = mixed(space, pool[parents], rng, CHILDREN // 2)
         found = concatenate([near, between, _elsewhere(space, pool[spread], rng)])
+        found = found[space.satisfied(found)]
     return pool, latency
 
 
@@ -120,11 +121,10 @@ def _variables(amounts: Iterable[Extent], definitions: Mapping[str, Expr]) -> se
 
 
 def _elsewhere(space: Space, population: Population, rng: np.random.Generator) -> Population:
-    """Programs of every sketch with the decisions of each of some, as far as it has such."""
+    """Candidates of every sketch with the decisions of each of some, as far as it has such."""
     sketches = np.arange(len(space.sketches)).repeat(len(population))
     rows = np.tile(space.completed(rng, population).rows, (len(space.sketches), 1))
-    moved = Population(rows, sketches)
-    return moved[space.satisfied(moved)]
+    return Population(rows, sketches)
 
 
 def _likeness(space: Space, extractor: FeatureExtractor, population: Population) -> Ints:
