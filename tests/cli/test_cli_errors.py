@@ -8,7 +8,9 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
+from onnx import TensorProto, helper, numpy_helper
 from typer.testing import Result
 
 import tilewright as tw
@@ -26,8 +28,23 @@ def test_a_broken_model(tmp_path: Path) -> None:
 
 def test_a_symbolic_shape_without_a_value(tmp_path: Path) -> None:
     model = save_classifier(tmp_path / "free.onnx", batch="n")
-    check_error(cli("run", model), f"{model}: dimension 0 (n)", "no value; give --shape n=N")
+    np.save(tmp_path / "x.npy", np.ones((37, 24), np.float32))
+    given = cli("run", model, "--input", f"x={tmp_path / 'x.npy'}")
+    assert given.exit_code == 0, given.output
+    assert "dimension N varies in 1..512" in given.stderr
+    assert "float32[37, 40]" in given.output
     check_error(cli("run", model, "--shape", "m=2"), "no dimension is called m", "x [n, 24]")
+
+
+def test_a_symbolic_shape_that_no_range_fits(tmp_path: Path) -> None:
+    """The reason is the missing value, whatever refuses the usual range."""
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 24])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+    k = numpy_helper.from_array(np.array([3]), "k")
+    node = helper.make_node("TopK", ["x", "k"], ["y", "i"], axis=0)
+    proto = helper.make_model(helper.make_graph([node], "g", [x], [y], [k]))
+    onnx.save(proto, tmp_path / "top.onnx")
+    check_error(cli("run", tmp_path / "top.onnx"), "dimension 0 (n)", "no value; give --shape n=N")
 
 
 def test_a_value_that_has_to_be_known(tmp_path: Path) -> None:

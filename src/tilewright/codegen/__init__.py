@@ -54,7 +54,10 @@ def check_sizes(name: str, sizes: Sizes, target: Target) -> None:
     """Raise BuildError for sizes on a target that has no code for them."""
     if sizes and not isinstance(target, CpuTarget):
         listed = ", ".join(map(str, sizes))
-        raise BuildError(f"{name} has sizes ({listed}), which only CPUs have code for")
+        raise BuildError(
+            f"{name} has sizes ({listed}), which only CPUs have code for: give them numbers when "
+            "the model is loaded (shapes={…}, --shape)"
+        )
 
 
 __all__ = ["Kernel", "check_sizes", "compile_program"]

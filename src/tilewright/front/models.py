@@ -252,7 +252,8 @@ def load(
     `{"batch": 1}`; or a range, `{"seq": (1, 512)}` or `{"x": (1, (1, 512))}`, for one network of
     all these, `(1, 512, {64: 1, 128: 4})` for one that is tuned at such points, by weights; several
     such assignments make a ModelSet, whose compiled form picks the network by the shapes of its
-    inputs. `constants` are inputs of an ONNX model whose values are
+    inputs. A dimension that is given nothing varies in a usual range, 1..16 of a batch and 1..512
+    else, with a warning that says so. `constants` are inputs of an ONNX model whose values are
     known now, `{"axes": (1, 2)}`. Without `chains` no two contractions share a kernel. With
     `math="bfloat16"` contractions with known weights multiply bfloat16 and add float32; "auto" is
     that where this machine is faster at it, else "float32" (the logger is told why). Raises
@@ -336,7 +337,7 @@ def _of_onnx(
     origin = Origin.of(source, shapes or {}, known, math, *names)
 
     def imported(given: Any, opened: Opened | None) -> tuple[Graph, onnx_import.Imported]:
-        found = onnx_import.imported(given, shapes, known, opened)
+        found = _ranged(partial(onnx_import.imported, given, shapes, known, opened))
         graph = replace(found.graph, output_names=tuple(names)) if names else found.graph
         graph = passes.simplify(graph)
         return narrow.narrowed(graph) if math == "bfloat16" else graph, found
@@ -352,6 +353,21 @@ def _of_onnx(
         warnings.warn(f"{one_line(_path(source)) or facts.name}: {problem}", stacklevel=4)
     lazily, identity = LazyGraph(graph, again), origin.identity(facts)
     return Model(facts.name, lazily, _path(source), chains, known=facts, identity=identity)
+
+
+def _ranged(read: Callable[..., onnx_import.Imported]) -> onnx_import.Imported:
+    """What is read, with usual ranges for dimensions that nobody gave a value. Raises the first
+    UnsupportedModel, which names them, where some node takes no range.
+    """
+    try:
+        return read()
+    except UnsupportedModel as error:
+        if not error.open and not error.unsized:
+            raise
+        try:
+            return read(every=True)
+        except UnsupportedModel:
+            raise error from None
 
 
 def _again(
