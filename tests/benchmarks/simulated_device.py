@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import pytest
 
 from tilewright.contract.gene import Gene
-from tilewright.front import api, task_measurer
+from tilewright.front import api, cluster, task_measurer
 from tilewright.measure.measurer import MeasureResult
 from tilewright.search.tasks import TuningTask
 
@@ -43,7 +43,7 @@ def simulate(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         def close(self) -> None:
             pass
 
-    for module in (api, task_measurer):
+    for module in (cluster, task_measurer):
         monkeypatch.setattr(module, "TaskMeasurer", Simulated)
     monkeypatch.setattr(api, "keep_ceilings", lambda *_: None)  # those of a real machine
     return batches

@@ -17,7 +17,13 @@ from tilewright.measure.workers import WorkerFailureError
 
 TASK = TaskSpec("t", b"reference", (InputKind(),), Tolerance(), probes=((),))
 HELLO = repr(f'{{"type": "hello", "protocol": {PROTOCOL}, "version": "1"}}')
-RESULT = {"type": "result", "latencies_s": [1.0], "stopped_early": False, "spent_s": {"run": 0.5}}
+RESULT = {
+    "type": "result",
+    "latencies_s": [1.0],
+    "stopped_early": False,
+    "spent_s": {"run": 0.5},
+    "points_s": [],
+}
 DEEP = "lists in lists"
 # Answers whatever it is asked with its arguments in turn, which are expressions for text.
 FAKE = """
@@ -82,6 +88,8 @@ def test_a_loaded_task_has_the_values_asked_for() -> None:
         ("spent_s", [1.0]),
         ("spent_s", {"run": None}),
         ("region_s", "long"),
+        ("points_s", None),
+        ("points_s", [0.0]),
     ],
 )
 def test_results_are_checked(field: str, value: object) -> None:

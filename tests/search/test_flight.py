@@ -76,8 +76,8 @@ def genes(database: Database) -> list[str]:
 @pytest.mark.parametrize(
     ("strategy", "expected"),
     [
-        ("evolution", "845eca7a093e274dee12f435d25c070b734ed490c48994b61084afe493234fe3"),
-        ("random", "4ef9dd84c4a4a83dcdccc933346613e8a9fdc51a8fc1df122b4824b56dba0434"),
+        ("evolution", "f13da47ac51ac2e3fa22cf4ec9b7630611d76d659f9e68b164319490ea3d78b4"),
+        ("random", "d15a26119e1f2a99b11dee500ac86cc46bcb5e8b8885ec725357626e593823f1"),
     ],
 )
 def test_one_machine_searches_as_it_always_did(
