@@ -180,13 +180,13 @@ class ShapedSubject(ServedNetwork):
         return CASES[self.shaped.network.case].module()
 
     def tilewright(self, target: Target, db: Path | None) -> Side:
-        """Also: what the first call of this shape takes longer than the next, after calls of
-        another.
+        """Also: what the first call of this shape takes longer than the next, after a call of the
+        most, which used all memory.
         """
         net, mode = self._compiled(target, db)
         if self.shapes == self.shaped.network.ranges:
-            least = {name: ends[0] for name, ends in self.shaped.network.ranges.items()}
-            net(*replace(self.shaped, values=least).inputs())
+            most = {name: ends[1] for name, ends in self.shaped.network.ranges.items()}
+            net(*replace(self.shaped, values=most).inputs())
         seconds = []
         for _ in range(SHAPED_CALLS):
             started = time.perf_counter()
