@@ -17,6 +17,9 @@ from benchmarks.page_words import Content, budgets, origin, ratio, table
 from benchmarks.peers.sides import PEERS
 from benchmarks.repvgg import HEAD as REPVGG_HEAD
 from benchmarks.repvgg import rows as repvgg_rows
+from benchmarks.shapes import HEAD as SHAPES_HEAD
+from benchmarks.shapes import RATIOS as SHAPES_RATIOS
+from benchmarks.shapes import row as shapes_row
 from tilewright.ground.text import duration
 
 
@@ -121,6 +124,28 @@ def native(found: Content) -> str:
         "further from float32 than allowed stands in brackets and does not count. "
         f"{budgets(found['cases'])}{untuned}{origin(found['provenance'])}\n\n"
         f"{table(head, kinds)}\n{table([*NATIVE_HEAD, 'multiplies by'], cases)}"
+    )
+
+
+def shapes(found: Content) -> str:
+    """One network for a range."""
+    rows = [
+        [
+            name,
+            str(row["cases"]),
+            *(ratio(row[f"geomean_{key}"]) for key in ("static", "peer")),
+            *(_named(row[f"worst_{key}"]) for key in ("static", "peer")),
+        ]
+        for name, row in found["summary"]["networks"].items()
+    ]
+    head = ["network", "cases", *SHAPES_RATIOS[:2], "worst of static", "worst of peers"]
+    untuned = "" if any(e["trials"] for e in found["cases"]) else "Nothing is tuned here. "
+    return (
+        "## Shapes that vary\n\n"
+        "`python -m benchmarks.shapes`: one network for a range (a text of 1 to 512 tokens, images "
+        "of 96 to 640 each side) beside networks of each shape alone, and libraries with dynamic "
+        f"axes. {budgets(found['cases'])}{untuned}{origin(found['provenance'])}\n\n"
+        f"{table(head, rows)}\n{table(SHAPES_HEAD, map(shapes_row, found['cases']))}"
     )
 
 

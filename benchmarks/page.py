@@ -30,6 +30,7 @@ from benchmarks.network_page import (
     orders,
     prologues,
     repvgg,
+    shapes,
     start,
 )
 from benchmarks.page_words import Content, budgets, mixture, origin, ratio, state, table
@@ -329,6 +330,7 @@ SECTIONS: dict[str, Callable[[Content], str]] = {
     "chains": chains,
     "prologues": prologues,
     "native": native,
+    "shapes": shapes,
     "edges": edges,
     "orders": orders,
     "start": start,
