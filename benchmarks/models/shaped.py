@@ -105,7 +105,7 @@ IMAGES = tuple(
     ShapedNetwork(
         name,
         f"{name}-b1",
-        {"x": {2: "height", 3: "width"}},
+        {"image": {2: "height", 3: "width"}},
         {"height": (96, 640), "width": (96, 640)},
         _image,
     )
