@@ -18,7 +18,6 @@ from benchmarks.peers.sides import PEERS
 from benchmarks.repvgg import HEAD as REPVGG_HEAD
 from benchmarks.repvgg import rows as repvgg_rows
 from benchmarks.shapes import HEAD as SHAPES_HEAD
-from benchmarks.shapes import RATIOS as SHAPES_RATIOS
 from benchmarks.shapes import row as shapes_row
 from tilewright.ground.text import duration
 
@@ -138,7 +137,7 @@ def shapes(found: Content) -> str:
         ]
         for name, row in found["summary"]["networks"].items()
     ]
-    head = ["network", "cases", *SHAPES_RATIOS[:2], "worst of static", "worst of peers"]
+    head = ["network", "cases", *SHAPES_HEAD[-3:-1], "worst of static", "worst of peers"]
     untuned = "" if any(e["trials"] for e in found["cases"]) else "Nothing is tuned here. "
     return (
         "## Shapes that vary\n\n"
