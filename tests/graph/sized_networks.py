@@ -54,9 +54,7 @@ class SizedNetwork:
         graph = Graph("sized", inputs, results, wanted, (), sizes=self.sizes)
         calls = tuple(map(self._call, dags))
         kernels = {
-            t.key: build_nest(
-                t.dag, default_gene(Space(t.dag.heaviest, TARGET, sized=t.dag)), TARGET, t.name
-            )
+            t.key: build_nest(t.dag, default_gene(Space(t.dag, TARGET)), TARGET, t.name)
             for t in tasks.values()
         }
         self.partition = Partition(graph, calls, tuple(tasks.values()), {})

@@ -1,5 +1,4 @@
-"""Operators of onnxruntime's own domain over their options, against onnxruntime itself; those that
-it has on GPUs only, against NumPy."""
+"""Operators of onnxruntime's own domain, against it; those it has on GPUs only, against NumPy."""
 
 from __future__ import annotations
 
@@ -11,7 +10,6 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
-import onnx
 import onnx.parser
 import onnxruntime
 import pytest

@@ -102,8 +102,7 @@ def check_seed(seed: int, counts: Counter[str]) -> None:
     case = random_sized_case(rng)
     again = dag_from_json(dag_to_json(case.dag))
     assert again.sizes == case.dag.sizes and workload_hash(again) == workload_hash(case.dag)
-    point = {s.name: s.most for s in case.dag.sizes}
-    space = Space(case.dag.at(point), TARGET, sized=case.dag)
+    space = Space(case.dag, TARGET)
     population = space.sample(rng, 2 * ROWS)
     genes = [space.gene(*one) for one in zip(population.sketch, population.rows, strict=True)]
     for i, gene in enumerate(genes[:ROWS]):

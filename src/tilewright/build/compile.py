@@ -180,7 +180,7 @@ def _requested(request: bytes, checked: bool) -> Artifact:
     dag = dag_from_json(fields["dag"])
     target, setting = Target.parse(fields["target"]), Setting(fields["between_bytes"])
     if fields["gene"] is None:
-        gene = default_gene(Space.of(dag, target, setting=setting))
+        gene = default_gene(Space(dag, target, setting=setting))
     else:
         gene = Gene.of(fields["gene"])
     if gene.key == "native":

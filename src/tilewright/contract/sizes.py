@@ -102,6 +102,11 @@ def points_of(sizes: Sizes) -> tuple[Point, ...]:
     )
 
 
+def timed_points(sizes: Sizes) -> list[Point]:
+    """Those of them where programs are timed."""
+    return [p for p in points_of(sizes) if p.weight > 0]
+
+
 def checked_sizes(sizes: Sizes, values: Mapping[str, int]) -> dict[str, int]:
     """The value of each size, in their order. Raises InputError for one that is missing, unknown,
     no int or out of its range.

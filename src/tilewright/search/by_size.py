@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilewright.contract.gene import Gene
-from tilewright.contract.sizes import Sizes, points_of
+from tilewright.contract.sizes import Sizes, timed_points
 from tilewright.schedule.by_size import KEY, MOST_PROGRAMS, by_size
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -30,7 +30,7 @@ def combined(sizes: Sizes, measured: Mapping[Gene, Sequence[float]]) -> tuple[Ge
     """The programs by size, at most three, that promise most, and their mean latency; None where
     one program does. `measured` are seconds at the points that are timed.
     """
-    points = [p for p in points_of(sizes) if p.weight > 0]
+    points = timed_points(sizes)
     genes = [gene for gene in measured if gene.key != KEY]
     if not genes or len(points) < 2:
         return None

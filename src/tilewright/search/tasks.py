@@ -22,7 +22,7 @@ import numpy as np
 
 from tilewright.contract.arguments import described
 from tilewright.contract.gene import Gene
-from tilewright.contract.sizes import points_of
+from tilewright.contract.sizes import timed_points
 from tilewright.contract.surroundings import ALONE, Setting
 from tilewright.cost.candidates import concatenate
 from tilewright.cost.extractor import FeatureExtractor
@@ -93,14 +93,14 @@ class TuningTask:
         templates: Sequence[Template] | None = None,
     ) -> Space:
         """The programs it can be, by the target's own rules and templates where none are given."""
-        return Space.of(self.dag, target, rules, self.setting, templates)
+        return Space(self.dag, target, rules, self.setting, templates)
 
     @cached_property
     def flops(self) -> int:
         """Those of a call: with sizes the mean over the points, as its latency is."""
         if not self.dag.sizes:
             return self.dag.useful_flops
-        points = points_of(self.dag.sizes)
+        points = timed_points(self.dag.sizes)
         return round(sum(p.weight * self.dag.at(p.values).useful_flops for p in points))
 
     @property

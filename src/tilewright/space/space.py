@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tilewright.contract.gene import Gene
-from tilewright.contract.sizes import points_of
+from tilewright.contract.sizes import timed_points
 from tilewright.contract.surroundings import AMONG_OTHERS, Setting
 from tilewright.cost.candidates import Ints
 from tilewright.expr.dag import ComputeDAG
@@ -90,13 +90,18 @@ class Space(CandidateSpace):
         sized: ComputeDAG | None = None,
     ) -> None:
         """`rules` and `templates` are the target's where none are given (with the rules `()` there
-        are templates alone); `setting` is what runs around the program. Where `dag` is that of a
-        DAG with sizes at a point, `sized`, sketches that do not fit all values are left out.
+        are templates alone); `setting` is what runs around the program. Of a DAG with sizes it is
+        the space of the heaviest, or of `dag` where that is the DAG `sized` at another point;
+        templates, and sketches that do not fit all values, are left out.
         """
         super().__init__(target)
+        if dag.sizes:
+            dag, sized = dag.heaviest, dag
         self.dag, self.sized = dag, sized
-        if templates is None:
-            templates = templates_of(target) if sized is None else ()
+        if sized is not None:
+            templates = ()
+        elif templates is None:
+            templates = templates_of(target)
         made = placed(self, dag, templates)
         self.sketches = tuple(made)  # their columns come first
         chosen = rules_of(target) if rules is None else rules
@@ -112,24 +117,11 @@ class Space(CandidateSpace):
         self.sketches += tuple(map(self._sketch, derivations))
         self.sketches = tuple(s for k, s in enumerate(self.sketches) if self._has_any(k, s))
 
-    @classmethod
-    def of(
-        cls,
-        dag: ComputeDAG,
-        target: Target,
-        rules: Sequence[Rule] | None = None,
-        setting: Setting = AMONG_OTHERS,
-        templates: Sequence[Template] | None = None,
-    ) -> Space:
-        """The space of a DAG, which may have sizes: then that of the heaviest."""
-        sized = dag if dag.sizes else None
-        return cls(dag.heaviest, target, rules, setting, templates, sized)
-
     @cached_property
     def points(self) -> Sequence[tuple[float, Space]]:
         if self.sized is None:
             return ()
-        timed = [p for p in points_of(self.sized.sizes) if p.weight]
+        timed = timed_points(self.sized.sizes)
         chosen = sorted({0, len(timed) // 2, len(timed) - 1})
         return [(timed[k].weight, self._at(self.sized.at(timed[k].values))) for k in chosen]
 
