@@ -17,7 +17,7 @@ from tilewright.search.tasks import TuningTask
 
 
 def simulate(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Replace the device by a latency that depends on the gene alone; some programs fail."""
+    """Replace the device by a latency that depends on the gene alone; some candidates fail."""
     batches: list[int] = []
 
     class Simulated:
@@ -33,12 +33,12 @@ def simulate(monkeypatch: pytest.MonkeyPatch) -> list[int]:
             default_s: float | None = None,
         ) -> list[MeasureResult]:
             batches.append(len(genes))
-            return [_result(gene) for gene in genes]
+            return [_result(gene, default) for gene in genes]
 
         def confirm(
             self, task: TuningTask, default: Gene, genes: Sequence[Gene]
         ) -> list[tuple[float, ...]]:
-            return [_result(gene).latencies_s for gene in genes]
+            return [_result(gene, default).latencies_s for gene in genes]
 
         def close(self) -> None:
             pass
@@ -49,8 +49,8 @@ def simulate(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return batches
 
 
-def _result(gene: Gene) -> MeasureResult:
+def _result(gene: Gene, default: Gene) -> MeasureResult:
     number = zlib.crc32(gene.text.encode())
-    if number % 11 == 3:
+    if number % 11 == 3 and gene != default:
         return MeasureResult("run", "RunError", "simulated crash")
     return MeasureResult("ok", latencies_s=((1 + number % 1000) * 1e-6,))
