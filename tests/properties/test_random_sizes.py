@@ -89,15 +89,16 @@ def test_a_convolution_of_images_of_any_size(point: dict[str, int]) -> None:
     "number", [0, *(pytest.param(n, marks=pytest.mark.thorough) for n in (2, 4))]
 )
 def test_winograds_form_of_images_of_any_size(number: int) -> None:
-    """A program of a sketch, its tiles a grid, of which the last ones may overrun the image."""
+    """Two programs of a sketch by size, their tiles a grid whose last ones may overrun the image."""
     case, counts = replace(convolution_case(48, 48), is_exact=False), Counter[str]()
     space, rng = Space(case.dag, TARGET), np.random.default_rng(0)
     drawn = space.sample(rng, 200)
     sketches = [k for k, s in enumerate(space.sketches) if "winograd" in s.rules]
     assert len(sketches) == 6
-    gene = space.gene(sketches[number], drawn.rows[list(drawn.sketch).index(sketches[number])])
-    assert "winograd_grid" in gene.text
-    check_gene(case, gene, rng, counts)
+    rows = drawn.rows[drawn.sketch == sketches[number]]
+    first, second = (space.gene(sketches[number], row) for row in rows[:2])
+    assert "winograd_grid" in first.text
+    check_gene(case, by_size("W", (9,), (first, second)), rng, counts)
     assert counts["programs"] and not counts["refused"], counts
 
 
