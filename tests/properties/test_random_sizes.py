@@ -89,7 +89,7 @@ def test_a_convolution_of_images_of_any_size(point: dict[str, int]) -> None:
     "number", [0, *(pytest.param(n, marks=pytest.mark.thorough) for n in (2, 4))]
 )
 def test_winograds_form_of_images_of_any_size(number: int) -> None:
-    """Two programs of a sketch by size, their tiles a grid whose last ones may overrun the image."""
+    """Two programs of a sketch by size, their tiles a grid that may overrun the image."""
     case, counts = replace(convolution_case(48, 48), is_exact=False), Counter[str]()
     space, rng = Space(case.dag, TARGET), np.random.default_rng(0)
     drawn = space.sample(rng, 200)
