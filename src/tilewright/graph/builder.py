@@ -126,7 +126,8 @@ class GraphBuilder:
         match what:
             case Loop():
                 op, results, trips = "loop", what.body.outputs, what.trips
-                leading: list[Shape] = [()] * what.carried + [(trips or 0,)] * what.stacked
+                rows = (0 if trips is None else trips,)
+                leading: list[Shape] = [()] * what.carried + [rows] * what.stacked
             case Branches():
                 op, results = "if", what.then.outputs
                 leading = [()] * len(results)

@@ -213,9 +213,12 @@ def taken_of(extent: Extent, start: Extent, stop: Extent, step: int, name: str) 
         found = range(extent)[start:stop:step]
         return Taken(found.start, found.step, len(found))
     if step < 0:
-        number(extent, f"{name} with the step {step}")
-    first, last = (_clamped_end(extent, e) for e in (start, stop))
-    return Taken(first, step, canonical(ceildiv(maximum(canonical(sub(last, first)), 0), step)))
+        first, last = (_clamped_from_the_end(extent, e) for e in (start, stop))
+        span = canonical(sub(first, last))
+    else:
+        first, last = (_clamped_end(extent, e) for e in (start, stop))
+        span = canonical(sub(last, first))
+    return Taken(first, step, canonical(ceildiv(maximum(span, 0), abs(step))))
 
 
 def _clamped_end(extent: Extent, end: Extent) -> Extent:
@@ -225,6 +228,16 @@ def _clamped_end(extent: Extent, end: Extent) -> Extent:
         if end == 0 or end >= END:
             return extent if end else 0
     return extent if end == extent else minimum(extent, end)
+
+
+def _clamped_from_the_end(extent: Extent, end: Extent) -> Extent:
+    """The same where the step is negative: from -1, before the first, to the last."""
+    last = sub(extent, 1)
+    if isinstance(end, int) and (end == -1 or end >= END):
+        return last
+    if isinstance(end, int) and end < 0:
+        return -1 if end <= -END else maximum(add(extent, end), -1)
+    return minimum(last, end)
 
 
 def _take(x: Tensor, ranges: Sequence[Taken], name: str) -> Tensor:

@@ -22,6 +22,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import onnx
 
+from tilewright.expr.index.extents import minimum, plain
+from tilewright.expr.nodes import Extent
+from tilewright.expr.operators.shapes import number
 from tilewright.graph.builder import BodyBuilder
 from tilewright.graph.ir import Array, Branches, Loop, Node, Refusal, Value, live_nodes
 from tilewright.graph.onnx.gradient import gradients
@@ -141,14 +144,14 @@ def _loop_node(region: SubgraphImporter, inputs: Sequence[Known]) -> Sequence[Kn
     _check_carried(start, results)
     names = [*region.node.output] + [""] * (len(results) - len(region.node.output))
     stacked = [v for v, name in zip(results, names, strict=True) if name][len(start) :]
-    count = None if trips is None or trips.constant is None else int(trips.constant.item())
-    count = None if count is not None and count >= ENDLESS else count
+    count = _trip_count(region, trips)
+    counted = trips is not None and count is None
+    count = None if isinstance(count, int) and count >= ENDLESS else count
     conditional = not all(v.constant is not None and v.constant.all() for v in (after, condition))
-    counted = trips is not None and trips.constant is None
     begins = condition.constant is not None and bool(condition.constant.all())
     steps = _steps(body, after, results, start) if conditional and begins and not counted else None
     if steps is not None:
-        count, conditional = steps if count is None else min(steps, count), False
+        count, conditional = steps if count is None else minimum(steps, count), False
     if not conditional:
         body.inputs.remove(going)
     if any(names[len(start) :]) and (count is None or conditional):
@@ -178,6 +181,16 @@ def _loop_node(region: SubgraphImporter, inputs: Sequence[Known]) -> Sequence[Kn
     )[conditional:]
     rows = iter(made[len(start) :])
     return [*made[: len(start)], *(next(rows) if n else None for n in names[len(start) :])]
+
+
+def _trip_count(region: SubgraphImporter, trips: Value | None) -> Extent | None:
+    """A trip count that is known, but for sizes."""
+    if trips is None:
+        return None
+    if trips.constant is not None:
+        return int(trips.constant.item())
+    extents = region.builder.vectors.get(trips)
+    return None if extents is None else plain(extents.item())
 
 
 def _steps(
@@ -278,7 +291,8 @@ def scan(region: SubgraphImporter, inputs: Sequence[Known]) -> Sequence[Known]:
         per("output_axes", outputs),
         per("output_directions", outputs),
     )
-    ways = [found.looped] if found.length > WRITTEN_OUT else []
+    few = isinstance(found.length, int) and found.length <= WRITTEN_OUT
+    ways = [] if few else [found.looped]
     return _first(region, *ways, found.written_out)
 
 
@@ -298,8 +312,8 @@ class _Scan:
     out_backwards: Sequence[int]
 
     @property
-    def length(self) -> int:
-        return self.scanned[0].shape[self.axes[0]]
+    def length(self) -> Extent:
+        return self.scanned[0].extents[self.axes[0]]
 
     def looped(self) -> Sequence[Known]:
         """One body for all slices; the scanned dimension becomes the leading one."""
@@ -320,15 +334,15 @@ class _Scan:
 
     def written_out(self) -> Sequence[Known]:
         """The body once for every slice."""
-        if self.length > MOST_ITERATIONS:
+        length = number(self.length, "the number of its steps")
+        if length > MOST_ITERATIONS:
             raise Rejected(f"it has more than {MOST_ITERATIONS} iterations")
         carried = list(self.carried)
         columns: list[list[Known]] = [[] for _ in self.out_axes]
-        for number in range(self.length):
+        for step in range(length):
             rows = zip(self.scanned, self.axes, self.backwards, strict=True)
-            last = self.length - 1
             parts = [
-                self.region.builder.take(v, last - number if b else number, a) for v, a, b in rows
+                self.region.builder.take(v, length - 1 - step if b else step, a) for v, a, b in rows
             ]
             results = self.region.run(self.body, [*carried, *parts])
             carried = list(results[: len(carried)])
