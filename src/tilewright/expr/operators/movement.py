@@ -54,6 +54,8 @@ from tilewright.ground.errors import ExprError
 
 END = 2**31 - 1
 """A slice that ends here or later ends with the data."""
+GREATEST_FACTOR = 64
+"""By which a dimension of any extent is upsampled."""
 PAD_MODES = ("constant", "reflect", "edge", "wrap")
 
 
@@ -442,21 +444,28 @@ def _image(x: Tensor, name: str) -> tuple[Extent, Extent, Extent, int]:
     return n, h, w, number(c, name)
 
 
-def upsample_nearest(x: Tensor, shape: Sequence[int], *, name: str = "upsample") -> Tensor:
-    """Spatial dimensions resized to `shape`: output `i` reads input floor(i * in / out)."""
-    spatial = numbers(x.shape[1:-1], name)
+def upsample_nearest(x: Tensor, shape: Sequence[Extent], *, name: str = "upsample") -> Tensor:
+    """Spatial dimensions resized to `shape`: output `i` reads input floor(i * in / out). One that
+    varies with sizes grows by a whole factor, up to 64, or stays.
+    """
+    spatial = x.shape[1:-1]
     if len(shape) != len(spatial):
         raise ExprError(f"{name}: shape {shape} for the spatial dimensions {spatial}")
-    sides = numbers(shape, name)
+    sides = tuple(map(canonical, shape))
     whole = (x.shape[0], *sides, x.shape[-1])
 
     def body(n: Any, *index: Any) -> Expr:
         *at, c = index
         rows = zip(at, spatial, sides, strict=True)
-        return x[(n, *(_scaled(i, old, new) for i, old, new in rows), c)]
+        return x[(n, *(_scaled(i, old, new, name) for i, old, new in rows), c)]
 
     return compute(whole, body, name=name, dtype=x.dtype)
 
 
-def _scaled(i: Any, old: int, new: int) -> Expr:
-    return as_expr(i // (new // old) if new % old == 0 else (i * old) // new)
+def _scaled(i: Any, old: Extent, new: Extent, name: str) -> Expr:
+    if isinstance(old, int) and isinstance(new, int):
+        return as_expr(i // (new // old) if new % old == 0 else (i * old) // new)
+    for factor in range(1, GREATEST_FACTOR + 1):
+        if canonical(mul(old, factor)) == new:
+            return as_expr(i if factor == 1 else i // factor)
+    raise ExprError(f"{name} needs a number where the extent is {extent_text(old)}")
