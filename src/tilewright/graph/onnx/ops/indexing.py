@@ -13,7 +13,7 @@ import onnx.numpy_helper
 
 from tilewright.expr.index.extents import ceildiv, maximum, product, sub
 from tilewright.expr.operators.shapes import number
-from tilewright.expr.sizes import simplified
+from tilewright.expr.sizes import least, simplified
 from tilewright.graph.ir import Value
 from tilewright.graph.onnx.ops.call import Given, OperatorCall, Translator, numpy_dtype
 
@@ -34,7 +34,7 @@ def scatter_elements(
     reduction: str = "none",
 ) -> Value:
     axis = call.axis(axis, x.rank)
-    call.check_indices(indices, (x.shape[axis],), x)
+    call.check_indices(indices, (x.extents[axis],), x)
     return call.emit("scatter_elements", x, indices, updates, axis=axis, reduction=reduction)
 
 
@@ -137,8 +137,9 @@ def cumulative(product: bool) -> Translator:
 def reverse_sequence(
     call: OperatorCall, x: Value, lengths: Value, *, batch_axis: int = 1, time_axis: int = 0
 ) -> Value:
-    known, longest = lengths.constant, x.shape[time_axis]
-    if known is not None and not ((known >= 0) & (known <= longest)).all():
+    known, longest = lengths.constant, x.extents[time_axis]
+    most_known = least(longest, call.builder.sizes)
+    if known is not None and not ((known >= 0) & (known <= most_known)).all():
         call.reject(f"its lengths {known} are not within the {longest} elements of {x}")
     return call.emit("reverse_sequence", x, lengths, batch_axis=batch_axis, time_axis=time_axis)
 
