@@ -12,14 +12,15 @@ nothing are not emitted.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
 
-from tilewright.contract.sizes import Sizes
+from tilewright.contract.sizes import Size, Sizes
 from tilewright.expr.dtypes import dtype as as_dtype
 from tilewright.expr.index.extents import add
-from tilewright.expr.nodes import Extent, Shape
+from tilewright.expr.nodes import Expr, Extent, Shape, Var
 from tilewright.expr.operators.movement import taken_of
 from tilewright.expr.operators.shapes import numbers
 from tilewright.expr.sizes import least, most, simplified
@@ -34,7 +35,9 @@ from tilewright.graph.ir import (
     Loop,
     Node,
     Refusal,
+    Selection,
     Value,
+    computed_sizes,
     live_nodes,
     verify,
 )
@@ -56,6 +59,7 @@ class GraphBuilder:
         self._names: dict[str, int] = {}
         self.vectors: dict[Value, Array] = {}
         self._computed: dict[Value, Value] = {}
+        self._selected: dict[Hashable, tuple[Expr, tuple[Value, ...]]] = {}
 
     def unique(self, wish: str) -> str:
         """`wish`, or `wish_2`, `wish_3`, … when it is taken."""
@@ -133,13 +137,59 @@ class GraphBuilder:
             case Refusal():
                 op, results = "refuse", what.results
                 leading = [()] * len(results)
+            case Selection():
+                op, results = "select", what.results
+                leading = [()] * len(results)
         outputs = [
             Value(self.unique(name or op), (*rows, *v.extents), v.dtype)
             for v, rows in zip(results, leading, strict=True)
         ]
         given = tuple(map(self.tensor, inputs))
         self.nodes.append(Node(op, given, {}, outputs[0], what, tuple(outputs[1:])))
+        self._know(computed_sizes(self.nodes[-1]))
         return tuple(outputs)
+
+    def select(
+        self,
+        kind: str,
+        inputs: Sequence[Value],
+        shapes: Callable[[Expr], Sequence[Shape]],
+        most: int,
+        name: str,
+        numbers: Sequence[Extent] = (),
+        limit: Extent | None = None,
+        reason: str = "",
+    ) -> tuple[Expr, tuple[Value, ...]]:
+        """A size from 0 to `most`, as many as a library function finds (see `Selection`), and that:
+        int64 arrays of the `shapes` for this size; the same for the same question. `limit` is what
+        it may be in this call.
+        """
+        key = (kind, tuple(inputs), tuple(numbers))
+        if key not in self._selected:
+            size = Size(self._size_name(name), 0, max(1, most), computed=True)
+            given = [Value(name, tuple(s), "int64") for s in shapes(Var(size.name))]
+            end = size.most if limit is None else limit
+            what = Selection(kind, tuple(given), tuple(numbers), size, end, reason)
+            self._selected[key] = Var(size.name), self.control(what, inputs, name)
+        return self._selected[key]
+
+    def _know(self, computed: Sizes) -> None:
+        """Have these sizes, too. Raises ExprError where another one is called so."""
+        known = {s.name: s for s in self.sizes}
+        if any(known.get(s.name, s) != s for s in computed):
+            listed = ", ".join(map(str, computed))
+            raise ExprError(f"graphs within it compute other sizes of the same names: {listed}")
+        self.sizes += tuple(s for s in dict.fromkeys(computed) if s.name not in known)
+
+    def _size_name(self, wish: str) -> str:
+        """A size's name that no other has, nor an axis of an operator, which are short."""
+        plain = re.sub(r"\W", "_", f"{wish}_count").lstrip("_0123456789")
+        name = plain
+        number = 1
+        while any(s.name == name for s in self.sizes):
+            number += 1
+            name = f"{plain}_{number}"
+        return name
 
     def copy(self, node: Node, inputs: Sequence[Value], **changes: Attribute) -> Value:
         """`node` again on other inputs, with `changes` to its attributes, under its name."""

@@ -83,7 +83,8 @@ static inline int $name_create($name_context **context, int threads);
    changed. Memory stays as it is, whatever the shapes. */
 int $name_reshape($name_context *context, const int64_t *const *shapes);
 
-/* The dimensions that output `i` has for inputs of these shapes. */
+/* The dimensions that output `i` has for inputs of these shapes. Where data decide them: that it
+   had in the last run, and the most that it may have before the first; memory for it is as large. */
 int $name_output_shape(const $name_context *context, int64_t i, int64_t *dimensions);
 
 /* Run on arrays in the order of $name_model(). They may lie anywhere; those that do not start at

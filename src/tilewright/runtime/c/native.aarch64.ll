@@ -1,11 +1,17 @@
 
 %struct.tw_caller = type { i32, i32, ptr }
+%struct.tw_loop = type { i64, i64, ptr, ptr }
 %struct.timespec = type { i64, i64 }
 %struct.__sigset_t = type { [16 x i64] }
 %union.pthread_attr_t = type { i64, [56 x i8] }
 %struct.steps = type { i64, [120 x i8] }
-%struct.tw_size = type { i64, i64, i64, i64 }
 %struct.tw_extent = type { i64, i64, i64 }
+%struct.tw_size = type { i64, i64, i64, i64 }
+%struct.suppression = type { %struct.array, %struct.array, float, float, i64, i64, i64, ptr, ptr, ptr, i64 }
+%struct.array = type { ptr, i64, ptr, ptr }
+%struct.item = type { i64, i64 }
+%struct.box = type { float, float, float, float, float }
+%struct.top = type { %struct.array, %struct.array, i64, i64, i64, ptr }
 %struct.cpu_set_t = type { [16 x i64] }
 %struct.worker = type { ptr, [16 x i64], i64, i32, i32 }
 %struct.region = type { i64, ptr, ptr, i64, i64, i32, i32, i64, i32, [68 x i8], i32, [124 x i8], i32, i32, [120 x i8], [256 x %struct.steps] }
@@ -14,6 +20,8 @@
 @key = internal unnamed_addr global i32 0, align 4
 @the_pool = internal unnamed_addr global ptr null, align 8
 @__const.tw_parallel.unknown = private unnamed_addr constant %struct.tw_caller { i32 256, i32 0, ptr null }, align 8
+@tw_suppress.loop = internal global %struct.tw_loop zeroinitializer, align 8
+@tw_top_k.loop = internal global %struct.tw_loop zeroinitializer, align 8
 @inherited = internal unnamed_addr global i32 0, align 4
 @new_pool.claimed = internal global i32 0, align 4
 @__const.worker.caller = private unnamed_addr constant %struct.tw_caller { i32 0, i32 1, ptr null }, align 8
@@ -37,7 +45,7 @@ define void @tw_enter(ptr noundef initializes((0, 16)) %0, i32 noundef %1) local
 
 7:                                                ; preds = %2
   %8 = load i32, ptr @key, align 4
-  %9 = tail call ptr @pthread_getspecific(i32 noundef %8) #8
+  %9 = tail call ptr @pthread_getspecific(i32 noundef %8) #10
   store ptr %9, ptr %5, align 8
   %10 = icmp eq ptr %9, null
   br i1 %10, label %14, label %11
@@ -50,7 +58,7 @@ define void @tw_enter(ptr noundef initializes((0, 16)) %0, i32 noundef %1) local
 
 14:                                               ; preds = %11, %7
   %15 = load i32, ptr @key, align 4
-  %16 = tail call i32 @pthread_setspecific(i32 noundef %15, ptr noundef nonnull %0) #8
+  %16 = tail call i32 @pthread_setspecific(i32 noundef %15, ptr noundef nonnull %0) #10
   %17 = load ptr, ptr %5, align 8
   %18 = icmp eq ptr %17, null
   br i1 %18, label %19, label %22
@@ -75,22 +83,22 @@ define internal fastcc ptr @ready_pool() unnamed_addr #1 {
   br i1 %3, label %4, label %32
 
 4:                                                ; preds = %0
-  %5 = tail call ptr @mmap(ptr noundef null, i64 noundef 531200, i32 noundef 3, i32 noundef 34, i32 noundef -1, i64 noundef 0) #8
+  %5 = tail call ptr @mmap(ptr noundef null, i64 noundef 531200, i32 noundef 3, i32 noundef 34, i32 noundef -1, i64 noundef 0) #10
   %6 = icmp eq ptr %5, inttoptr (i64 -1 to ptr)
   br i1 %6, label %75, label %7
 
 7:                                                ; preds = %4
-  %8 = tail call i32 @madvise(ptr noundef %5, i64 noundef 531200, i32 noundef 18) #8
+  %8 = tail call i32 @madvise(ptr noundef %5, i64 noundef 531200, i32 noundef 18) #10
   %9 = icmp ne i32 %8, 0
   %10 = zext i1 %9 to i32
-  call void @llvm.lifetime.start.p0(ptr nonnull %1) #8
-  %11 = call i32 @pthread_key_create(ptr noundef nonnull %1, ptr noundef null) #8
+  call void @llvm.lifetime.start.p0(ptr nonnull %1) #10
+  %11 = call i32 @pthread_key_create(ptr noundef nonnull %1, ptr noundef null) #10
   %12 = icmp eq i32 %11, 0
   br i1 %12, label %15, label %13
 
 13:                                               ; preds = %7
-  %14 = call i32 @munmap(ptr noundef %5, i64 noundef 531200) #8
-  call void @llvm.lifetime.end.p0(ptr nonnull %1) #8
+  %14 = call i32 @munmap(ptr noundef %5, i64 noundef 531200) #10
+  call void @llvm.lifetime.end.p0(ptr nonnull %1) #10
   br label %75
 
 15:                                               ; preds = %7
@@ -100,21 +108,21 @@ define internal fastcc ptr @ready_pool() unnamed_addr #1 {
   br i1 %17, label %29, label %19
 
 19:                                               ; preds = %15
-  %20 = call i32 @pthread_key_delete(i32 noundef %18) #8
-  %21 = call i32 @munmap(ptr noundef %5, i64 noundef 531200) #8
+  %20 = call i32 @pthread_key_delete(i32 noundef %18) #10
+  %21 = call i32 @munmap(ptr noundef %5, i64 noundef 531200) #10
   %22 = load atomic i64, ptr @the_pool seq_cst, align 8
   %23 = icmp eq i64 %22, 0
   br i1 %23, label %24, label %27
 
 24:                                               ; preds = %19, %24
-  call void asm sideeffect "yield", ""() #8
+  call void asm sideeffect "yield", ""() #10
   %25 = load atomic i64, ptr @the_pool seq_cst, align 8
   %26 = icmp eq i64 %25, 0
   br i1 %26, label %24, label %27
 
 27:                                               ; preds = %24, %19
   %28 = phi i64 [ %22, %19 ], [ %25, %24 ]
-  call void @llvm.lifetime.end.p0(ptr nonnull %1) #8
+  call void @llvm.lifetime.end.p0(ptr nonnull %1) #10
   br label %32
 
 29:                                               ; preds = %15
@@ -122,7 +130,7 @@ define internal fastcc ptr @ready_pool() unnamed_addr #1 {
   store i32 %10, ptr @inherited, align 4
   %30 = ptrtoint ptr %5 to i64
   store atomic i64 %30, ptr @the_pool seq_cst, align 8
-  call void @llvm.lifetime.end.p0(ptr nonnull %1) #8
+  call void @llvm.lifetime.end.p0(ptr nonnull %1) #10
   %31 = icmp eq ptr %5, null
   br i1 %31, label %75, label %36
 
@@ -145,7 +153,7 @@ define internal fastcc ptr @ready_pool() unnamed_addr #1 {
   br i1 %43, label %48, label %44
 
 44:                                               ; preds = %40
-  %45 = call i32 @getpid() #8
+  %45 = call i32 @getpid() #10
   %46 = icmp eq i32 %42, %45
   br i1 %46, label %48, label %47
 
@@ -166,12 +174,12 @@ define internal fastcc ptr @ready_pool() unnamed_addr #1 {
 54:                                               ; preds = %51
   %55 = getelementptr inbounds nuw i8, ptr %38, i64 8
   call void @llvm.memset.p0.i64(ptr noundef nonnull align 8 dereferenceable(128) %55, i8 0, i64 128, i1 false)
-  %56 = call i32 @sched_getaffinity(i32 noundef 0, i64 noundef 128, ptr noundef nonnull %55) #8
+  %56 = call i32 @sched_getaffinity(i32 noundef 0, i64 noundef 128, ptr noundef nonnull %55) #10
   %57 = icmp eq i32 %56, 0
   br i1 %57, label %58, label %60
 
 58:                                               ; preds = %54
-  %59 = call i32 @__sched_cpucount(i64 noundef 128, ptr noundef nonnull %55) #8
+  %59 = call i32 @__sched_cpucount(i64 noundef 128, ptr noundef nonnull %55) #10
   br label %60
 
 60:                                               ; preds = %54, %58
@@ -183,7 +191,7 @@ define internal fastcc ptr @ready_pool() unnamed_addr #1 {
   %66 = call range(i32 -2147483648, 257) i32 @llvm.smin.i32(i32 %65, i32 256)
   %67 = getelementptr inbounds nuw i8, ptr %38, i64 4
   store i32 %66, ptr %67, align 4
-  %68 = call i32 @getpid() #8
+  %68 = call i32 @getpid() #10
   %69 = getelementptr inbounds nuw i8, ptr %38, i64 136
   store i32 %68, ptr %69, align 8
   %70 = getelementptr inbounds nuw i8, ptr %38, i64 144
@@ -220,7 +228,7 @@ define void @tw_leave(ptr noundef readonly captures(address) %0) local_unnamed_a
 
 5:                                                ; preds = %1
   %6 = load i32, ptr @key, align 4
-  %7 = tail call ptr @pthread_getspecific(i32 noundef %6) #8
+  %7 = tail call ptr @pthread_getspecific(i32 noundef %6) #10
   %8 = icmp eq ptr %7, %0
   br i1 %8, label %9, label %19
 
@@ -228,7 +236,7 @@ define void @tw_leave(ptr noundef readonly captures(address) %0) local_unnamed_a
   %10 = load i32, ptr @key, align 4
   %11 = getelementptr inbounds nuw i8, ptr %0, i64 8
   %12 = load ptr, ptr %11, align 8
-  %13 = tail call i32 @pthread_setspecific(i32 noundef %10, ptr noundef %12) #8
+  %13 = tail call i32 @pthread_setspecific(i32 noundef %10, ptr noundef %12) #10
   %14 = load ptr, ptr %11, align 8
   %15 = icmp eq ptr %14, null
   br i1 %15, label %16, label %19
@@ -255,7 +263,7 @@ define void @tw_parallel(ptr noundef %0, ptr noundef %1, i64 noundef %2, i64 nou
   %15 = alloca i64, align 8
   %16 = alloca %struct.timespec, align 8
   %17 = alloca %struct.tw_caller, align 8
-  call void @llvm.lifetime.start.p0(ptr nonnull %17) #8
+  call void @llvm.lifetime.start.p0(ptr nonnull %17) #10
   call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(16) %17, ptr noundef nonnull align 8 dereferenceable(16) @__const.tw_parallel.unknown, i64 16, i1 false)
   %18 = tail call fastcc ptr @ready_pool()
   %19 = icmp eq ptr %18, null
@@ -263,13 +271,13 @@ define void @tw_parallel(ptr noundef %0, ptr noundef %1, i64 noundef %2, i64 nou
 
 20:                                               ; preds = %6
   %21 = load i32, ptr @key, align 4
-  %22 = tail call ptr @pthread_getspecific(i32 noundef %21) #8
+  %22 = tail call ptr @pthread_getspecific(i32 noundef %21) #10
   %23 = icmp eq ptr %22, null
   br i1 %23, label %24, label %27
 
 24:                                               ; preds = %20
   %25 = load i32, ptr @key, align 4
-  %26 = call i32 @pthread_setspecific(i32 noundef %25, ptr noundef nonnull %17) #8
+  %26 = call i32 @pthread_setspecific(i32 noundef %25, ptr noundef nonnull %17) #10
   br label %27
 
 27:                                               ; preds = %24, %20
@@ -303,19 +311,19 @@ define void @tw_parallel(ptr noundef %0, ptr noundef %1, i64 noundef %2, i64 nou
   %51 = getelementptr inbounds nuw i8, ptr %50, i64 4
   %52 = load i32, ptr %51, align 4
   store i32 1, ptr %51, align 4
-  call void %0(ptr noundef %1, i64 noundef 0, i64 noundef %2, i64 noundef 0) #8
+  call void %0(ptr noundef %1, i64 noundef 0, i64 noundef %2, i64 noundef 0) #10
   store i32 %52, ptr %51, align 4
   br label %556
 
 53:                                               ; preds = %42
-  call void @llvm.lifetime.start.p0(ptr nonnull %16) #8
-  %54 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %16) #8
+  call void @llvm.lifetime.start.p0(ptr nonnull %16) #10
+  %54 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %16) #10
   %55 = load i64, ptr %16, align 8
   %56 = mul nsw i64 %55, 1000000000
   %57 = getelementptr inbounds nuw i8, ptr %16, i64 8
   %58 = load i64, ptr %57, align 8
   %59 = add nsw i64 %56, %58
-  call void @llvm.lifetime.end.p0(ptr nonnull %16) #8
+  call void @llvm.lifetime.end.p0(ptr nonnull %16) #10
   %60 = icmp eq ptr %5, null
   br i1 %60, label %63, label %61
 
@@ -364,21 +372,21 @@ define void @tw_parallel(ptr noundef %0, ptr noundef %1, i64 noundef %2, i64 nou
   br i1 %91, label %92, label %114
 
 92:                                               ; preds = %88
-  call void @llvm.lifetime.start.p0(ptr nonnull %12) #8
-  call void @llvm.lifetime.start.p0(ptr nonnull %13) #8
-  call void @llvm.lifetime.start.p0(ptr nonnull %14) #8
-  %93 = call i32 @sigfillset(ptr noundef nonnull %12) #8
-  %94 = call i32 @pthread_sigmask(i32 noundef 2, ptr noundef nonnull %12, ptr noundef nonnull %13) #8
-  %95 = call i32 @pthread_attr_init(ptr noundef nonnull %14) #8
-  %96 = call i32 @pthread_attr_setdetachstate(ptr noundef nonnull %14, i32 noundef 1) #8
-  call void @llvm.lifetime.start.p0(ptr nonnull %15) #8
+  call void @llvm.lifetime.start.p0(ptr nonnull %12) #10
+  call void @llvm.lifetime.start.p0(ptr nonnull %13) #10
+  call void @llvm.lifetime.start.p0(ptr nonnull %14) #10
+  %93 = call i32 @sigfillset(ptr noundef nonnull %12) #10
+  %94 = call i32 @pthread_sigmask(i32 noundef 2, ptr noundef nonnull %12, ptr noundef nonnull %13) #10
+  %95 = call i32 @pthread_attr_init(ptr noundef nonnull %14) #10
+  %96 = call i32 @pthread_attr_setdetachstate(ptr noundef nonnull %14, i32 noundef 1) #10
+  call void @llvm.lifetime.start.p0(ptr nonnull %15) #10
   %97 = load atomic i32, ptr %85 seq_cst, align 4
   %98 = icmp slt i32 %97, %84
   br i1 %98, label %99, label %111
 
 99:                                               ; preds = %92, %107
   %100 = phi i32 [ %108, %107 ], [ %84, %92 ]
-  %101 = call i32 @pthread_create(ptr noundef nonnull %15, ptr noundef nonnull %14, ptr noundef nonnull @worker, ptr noundef nonnull %18) #8
+  %101 = call i32 @pthread_create(ptr noundef nonnull %15, ptr noundef nonnull %14, ptr noundef nonnull @worker, ptr noundef nonnull %18) #10
   %102 = icmp eq i32 %101, 0
   br i1 %102, label %103, label %105
 
@@ -398,13 +406,13 @@ define void @tw_parallel(ptr noundef %0, ptr noundef %1, i64 noundef %2, i64 nou
   br i1 %110, label %99, label %111
 
 111:                                              ; preds = %107, %92
-  %112 = call i32 @pthread_attr_destroy(ptr noundef nonnull %14) #8
-  %113 = call i32 @pthread_sigmask(i32 noundef 2, ptr noundef nonnull %13, ptr noundef null) #8
+  %112 = call i32 @pthread_attr_destroy(ptr noundef nonnull %14) #10
+  %113 = call i32 @pthread_sigmask(i32 noundef 2, ptr noundef nonnull %13, ptr noundef null) #10
   store atomic i32 0, ptr %89 seq_cst, align 4
-  call void @llvm.lifetime.end.p0(ptr nonnull %15) #8
-  call void @llvm.lifetime.end.p0(ptr nonnull %14) #8
-  call void @llvm.lifetime.end.p0(ptr nonnull %13) #8
-  call void @llvm.lifetime.end.p0(ptr nonnull %12) #8
+  call void @llvm.lifetime.end.p0(ptr nonnull %15) #10
+  call void @llvm.lifetime.end.p0(ptr nonnull %14) #10
+  call void @llvm.lifetime.end.p0(ptr nonnull %13) #10
+  call void @llvm.lifetime.end.p0(ptr nonnull %12) #10
   br label %114
 
 114:                                              ; preds = %111, %88, %80
@@ -678,15 +686,15 @@ define void @tw_parallel(ptr noundef %0, ptr noundef %1, i64 noundef %2, i64 nou
 295:                                              ; preds = %291, %287, %151, %76, %63
   %296 = load i32, ptr %44, align 4
   store i32 1, ptr %44, align 4
-  call void %0(ptr noundef %1, i64 noundef 0, i64 noundef %2, i64 noundef 0) #8
+  call void %0(ptr noundef %1, i64 noundef 0, i64 noundef %2, i64 noundef 0) #10
   store i32 %296, ptr %44, align 4
-  call void @llvm.lifetime.start.p0(ptr nonnull %11) #8
-  %297 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %11) #8
+  call void @llvm.lifetime.start.p0(ptr nonnull %11) #10
+  %297 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %11) #10
   %298 = load i64, ptr %11, align 8
   %299 = mul nsw i64 %298, 1000000000
   %300 = getelementptr inbounds nuw i8, ptr %11, i64 8
   %301 = load i64, ptr %300, align 8
-  call void @llvm.lifetime.end.p0(ptr nonnull %11) #8
+  call void @llvm.lifetime.end.p0(ptr nonnull %11) #10
   %302 = sub i64 %301, %59
   %303 = add i64 %302, %299
   br label %541
@@ -755,7 +763,7 @@ define void @tw_parallel(ptr noundef %0, ptr noundef %1, i64 noundef %2, i64 nou
   %341 = getelementptr inbounds nuw i8, ptr %164, i64 48
   store atomic i64 %59, ptr %341 monotonic, align 16
   %342 = getelementptr inbounds nuw i8, ptr %164, i64 56
-  %343 = call i32 @sched_getcpu() #8
+  %343 = call i32 @sched_getcpu() #10
   store atomic i32 %343, ptr %342 monotonic, align 8
   %344 = getelementptr inbounds nuw i8, ptr %164, i64 128
   store atomic i32 0, ptr %344 monotonic, align 128
@@ -805,19 +813,19 @@ define void @tw_parallel(ptr noundef %0, ptr noundef %1, i64 noundef %2, i64 nou
 
 380:                                              ; preds = %370
   %381 = getelementptr inbounds nuw i8, ptr %18, i64 644
-  %382 = call i32 @sched_getcpu() #8
+  %382 = call i32 @sched_getcpu() #10
   store atomic i32 %382, ptr %381 monotonic, align 4
   %383 = getelementptr inbounds nuw i8, ptr %18, i64 640
   %384 = atomicrmw add ptr %383, i32 1 seq_cst, align 128
-  %385 = call i64 (i64, ...) @syscall(i64 noundef 98, ptr noundef nonnull %383, i32 noundef 129, i32 noundef range(i32 1, 3) %154, ptr noundef null, ptr noundef null, i32 noundef 0) #8
-  call void @llvm.lifetime.start.p0(ptr nonnull %10) #8
-  %386 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %10) #8
+  %385 = call i64 (i64, ...) @syscall(i64 noundef 98, ptr noundef nonnull %383, i32 noundef 129, i32 noundef range(i32 1, 3) %154, ptr noundef null, ptr noundef null, i32 noundef 0) #10
+  call void @llvm.lifetime.start.p0(ptr nonnull %10) #10
+  %386 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %10) #10
   %387 = load i64, ptr %10, align 8
   %388 = mul nsw i64 %387, 1000000000
   %389 = getelementptr inbounds nuw i8, ptr %10, i64 8
   %390 = load i64, ptr %389, align 8
   %391 = add nsw i64 %388, %390
-  call void @llvm.lifetime.end.p0(ptr nonnull %10) #8
+  call void @llvm.lifetime.end.p0(ptr nonnull %10) #10
   br label %392
 
 392:                                              ; preds = %380, %370
@@ -904,7 +912,7 @@ define void @tw_parallel(ptr noundef %0, ptr noundef %1, i64 noundef %2, i64 nou
   %453 = call i64 @llvm.smin.i64(i64 %452, i64 %437)
   %454 = load ptr, ptr %335, align 8
   %455 = load ptr, ptr %336, align 16
-  call void %454(ptr noundef %455, i64 noundef %451, i64 noundef %453, i64 noundef 0) #8
+  call void %454(ptr noundef %455, i64 noundef %451, i64 noundef %453, i64 noundef 0) #10
   %456 = add i32 %412, 1
   %457 = load atomic i64, ptr %403 acquire, align 8
   br label %408
@@ -919,13 +927,13 @@ define void @tw_parallel(ptr noundef %0, ptr noundef %1, i64 noundef %2, i64 nou
   br i1 %461, label %474, label %462
 
 462:                                              ; preds = %460
-  call void @llvm.lifetime.start.p0(ptr nonnull %9) #8
-  %463 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %9) #8
+  call void @llvm.lifetime.start.p0(ptr nonnull %9) #10
+  %463 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %9) #10
   %464 = load i64, ptr %9, align 8
   %465 = mul nsw i64 %464, 1000000000
   %466 = getelementptr inbounds nuw i8, ptr %9, i64 8
   %467 = load i64, ptr %466, align 8
-  call void @llvm.lifetime.end.p0(ptr nonnull %9) #8
+  call void @llvm.lifetime.end.p0(ptr nonnull %9) #10
   %468 = sub i64 %467, %393
   %469 = add i64 %468, %465
   %470 = zext i32 %365 to i64
@@ -963,19 +971,19 @@ define void @tw_parallel(ptr noundef %0, ptr noundef %1, i64 noundef %2, i64 nou
   br i1 %493, label %494, label %523
 
 494:                                              ; preds = %487
-  call void asm sideeffect "yield", ""() #8
+  call void asm sideeffect "yield", ""() #10
   %495 = and i32 %490, 15
   %496 = icmp eq i32 %495, 0
   br i1 %496, label %497, label %517
 
 497:                                              ; preds = %494
-  call void @llvm.lifetime.start.p0(ptr nonnull %8) #8
-  %498 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %8) #8
+  call void @llvm.lifetime.start.p0(ptr nonnull %8) #10
+  %498 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %8) #10
   %499 = load i64, ptr %8, align 8
   %500 = mul nsw i64 %499, 1000000000
   %501 = load i64, ptr %486, align 8
   %502 = add nsw i64 %500, %501
-  call void @llvm.lifetime.end.p0(ptr nonnull %8) #8
+  call void @llvm.lifetime.end.p0(ptr nonnull %8) #10
   %503 = icmp eq i64 %489, 0
   %504 = select i1 %503, i64 %502, i64 %489
   %505 = sub nsw i64 %502, %504
@@ -995,7 +1003,7 @@ define void @tw_parallel(ptr noundef %0, ptr noundef %1, i64 noundef %2, i64 nou
 
 514:                                              ; preds = %510, %507
   %515 = phi i32 [ %511, %510 ], [ %488, %507 ]
-  %516 = call i64 (i64, ...) @syscall(i64 noundef 98, ptr noundef nonnull %344, i32 noundef 128, i32 noundef %515, ptr noundef null, ptr noundef null, i32 noundef 0) #8
+  %516 = call i64 (i64, ...) @syscall(i64 noundef 98, ptr noundef nonnull %344, i32 noundef 128, i32 noundef %515, ptr noundef null, ptr noundef null, i32 noundef 0) #10
   br label %517
 
 517:                                              ; preds = %514, %510, %497, %494
@@ -1012,12 +1020,12 @@ define void @tw_parallel(ptr noundef %0, ptr noundef %1, i64 noundef %2, i64 nou
   br i1 %60, label %556, label %525
 
 525:                                              ; preds = %523
-  call void @llvm.lifetime.start.p0(ptr nonnull %7) #8
-  %526 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %7) #8
+  call void @llvm.lifetime.start.p0(ptr nonnull %7) #10
+  %526 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %7) #10
   %527 = load i64, ptr %7, align 8
   %528 = getelementptr inbounds nuw i8, ptr %7, i64 8
   %529 = load i64, ptr %528, align 8
-  call void @llvm.lifetime.end.p0(ptr nonnull %7) #8
+  call void @llvm.lifetime.end.p0(ptr nonnull %7) #10
   %530 = getelementptr inbounds nuw i8, ptr %5, i64 16
   %531 = load atomic i64, ptr %530 monotonic, align 8
   %532 = icmp eq i64 %531, 0
@@ -1066,11 +1074,11 @@ define void @tw_parallel(ptr noundef %0, ptr noundef %1, i64 noundef %2, i64 nou
 
 559:                                              ; preds = %556
   %560 = load i32, ptr @key, align 4
-  %561 = call i32 @pthread_setspecific(i32 noundef %560, ptr noundef null) #8
+  %561 = call i32 @pthread_setspecific(i32 noundef %560, ptr noundef null) #10
   br label %562
 
 562:                                              ; preds = %559, %556
-  call void @llvm.lifetime.end.p0(ptr nonnull %17) #8
+  call void @llvm.lifetime.end.p0(ptr nonnull %17) #10
   ret void
 }
 
@@ -1080,7 +1088,7 @@ declare void @llvm.memcpy.p0.p0.i64(ptr noalias writeonly captures(none), ptr no
 ; Function Attrs: nounwind
 define void @tw_call(ptr noundef readonly captures(none) %0, ptr noundef %1, ptr noundef %2, ptr noundef %3, i32 noundef %4) local_unnamed_addr #1 {
   %6 = alloca %struct.tw_caller, align 8
-  call void @llvm.lifetime.start.p0(ptr nonnull %6) #8
+  call void @llvm.lifetime.start.p0(ptr nonnull %6) #10
   %7 = tail call fastcc ptr @ready_pool()
   store i32 %4, ptr %6, align 8
   %8 = getelementptr inbounds nuw i8, ptr %6, i64 4
@@ -1092,7 +1100,7 @@ define void @tw_call(ptr noundef readonly captures(none) %0, ptr noundef %1, ptr
 
 11:                                               ; preds = %5
   %12 = load i32, ptr @key, align 4
-  %13 = tail call ptr @pthread_getspecific(i32 noundef %12) #8
+  %13 = tail call ptr @pthread_getspecific(i32 noundef %12) #10
   store ptr %13, ptr %9, align 8
   %14 = icmp eq ptr %13, null
   br i1 %14, label %18, label %15
@@ -1105,7 +1113,7 @@ define void @tw_call(ptr noundef readonly captures(none) %0, ptr noundef %1, ptr
 
 18:                                               ; preds = %15, %11
   %19 = load i32, ptr @key, align 4
-  %20 = call i32 @pthread_setspecific(i32 noundef %19, ptr noundef nonnull %6) #8
+  %20 = call i32 @pthread_setspecific(i32 noundef %19, ptr noundef nonnull %6) #10
   %21 = load ptr, ptr %9, align 8
   %22 = icmp eq ptr %21, null
   br i1 %22, label %23, label %26
@@ -1116,11 +1124,11 @@ define void @tw_call(ptr noundef readonly captures(none) %0, ptr noundef %1, ptr
   br label %26
 
 26:                                               ; preds = %5, %18, %23
-  %27 = call i64 asm sideeffect "mrs $0, fpcr", "=r"() #8
+  %27 = call i64 asm sideeffect "mrs $0, fpcr", "=r"() #10
   %28 = or i64 %27, 16777216
-  call void asm sideeffect "msr fpcr, $0", "r"(i64 %28) #8
-  call void %0(ptr noundef %1, ptr noundef %2, ptr noundef %3) #8
-  call void asm sideeffect "msr fpcr, $0", "r"(i64 %27) #8
+  call void asm sideeffect "msr fpcr, $0", "r"(i64 %28) #10
+  call void %0(ptr noundef %1, ptr noundef %2, ptr noundef %3) #10
+  call void asm sideeffect "msr fpcr, $0", "r"(i64 %27) #10
   %29 = load atomic i64, ptr @the_pool acquire, align 8
   %30 = inttoptr i64 %29 to ptr
   %31 = icmp eq i64 %29, 0
@@ -1128,14 +1136,14 @@ define void @tw_call(ptr noundef readonly captures(none) %0, ptr noundef %1, ptr
 
 32:                                               ; preds = %26
   %33 = load i32, ptr @key, align 4
-  %34 = call ptr @pthread_getspecific(i32 noundef %33) #8
+  %34 = call ptr @pthread_getspecific(i32 noundef %33) #10
   %35 = icmp eq ptr %34, %6
   br i1 %35, label %36, label %45
 
 36:                                               ; preds = %32
   %37 = load i32, ptr @key, align 4
   %38 = load ptr, ptr %9, align 8
-  %39 = call i32 @pthread_setspecific(i32 noundef %37, ptr noundef %38) #8
+  %39 = call i32 @pthread_setspecific(i32 noundef %37, ptr noundef %38) #10
   %40 = load ptr, ptr %9, align 8
   %41 = icmp eq ptr %40, null
   br i1 %41, label %42, label %45
@@ -1146,8 +1154,43 @@ define void @tw_call(ptr noundef readonly captures(none) %0, ptr noundef %1, ptr
   br label %45
 
 45:                                               ; preds = %26, %32, %36, %42
-  call void @llvm.lifetime.end.p0(ptr nonnull %6) #8
+  call void @llvm.lifetime.end.p0(ptr nonnull %6) #10
   ret void
+}
+
+; Function Attrs: nofree norecurse nosync nounwind memory(readwrite, inaccessiblemem: none, target_mem0: none, target_mem1: none)
+define void @tw_write_shapes(ptr noundef readonly captures(none) %0, ptr noundef readonly captures(none) %1, ptr noundef readonly captures(none) %2) local_unnamed_addr #4 {
+  %4 = getelementptr inbounds nuw i8, ptr %0, i64 16
+  %5 = load i64, ptr %4, align 8
+  %6 = icmp sgt i64 %5, 0
+  br i1 %6, label %7, label %9
+
+7:                                                ; preds = %3
+  %8 = getelementptr inbounds nuw i8, ptr %0, i64 32
+  br label %10
+
+9:                                                ; preds = %10, %3
+  ret void
+
+10:                                               ; preds = %7, %10
+  %11 = phi i64 [ 0, %7 ], [ %24, %10 ]
+  %12 = load ptr, ptr %8, align 8
+  %13 = getelementptr inbounds nuw %struct.tw_extent, ptr %12, i64 %11
+  %14 = getelementptr inbounds nuw i8, ptr %13, i64 16
+  %15 = load i64, ptr %14, align 8
+  %16 = getelementptr inbounds i64, ptr %1, i64 %15
+  %17 = load i64, ptr %16, align 8
+  %18 = load i64, ptr %13, align 8
+  %19 = getelementptr inbounds ptr, ptr %2, i64 %18
+  %20 = load ptr, ptr %19, align 8
+  %21 = getelementptr inbounds nuw i8, ptr %13, i64 8
+  %22 = load i64, ptr %21, align 8
+  %23 = getelementptr inbounds i64, ptr %20, i64 %22
+  store i64 %17, ptr %23, align 8
+  %24 = add nuw nsw i64 %11, 1
+  %25 = load i64, ptr %4, align 8
+  %26 = icmp slt i64 %24, %25
+  br i1 %26, label %10, label %9
 }
 
 ; Function Attrs: nounwind
@@ -1155,81 +1198,93 @@ define i64 @tw_find_sizes(ptr noundef readonly captures(none) %0, ptr noundef re
   %5 = getelementptr inbounds nuw i8, ptr %0, i64 8
   %6 = load i64, ptr %5, align 8
   %7 = icmp sgt i64 %6, 0
-  br i1 %7, label %8, label %35
+  br i1 %7, label %8, label %41
 
 8:                                                ; preds = %4
   %9 = getelementptr inbounds nuw i8, ptr %0, i64 24
   br label %10
 
-10:                                               ; preds = %8, %29
-  %11 = phi i64 [ 0, %8 ], [ %30, %29 ]
+10:                                               ; preds = %8, %35
+  %11 = phi i64 [ 0, %8 ], [ %36, %35 ]
   %12 = load ptr, ptr %9, align 8
   %13 = getelementptr inbounds nuw %struct.tw_size, ptr %12, i64 %11
   %14 = getelementptr inbounds nuw i8, ptr %13, i64 16
   %15 = load i64, ptr %14, align 8
-  %16 = getelementptr inbounds ptr, ptr %1, i64 %15
-  %17 = load ptr, ptr %16, align 8
-  %18 = getelementptr inbounds nuw i8, ptr %13, i64 24
-  %19 = load i64, ptr %18, align 8
-  %20 = getelementptr inbounds i64, ptr %17, i64 %19
-  %21 = load i64, ptr %20, align 8
-  %22 = getelementptr inbounds nuw i64, ptr %2, i64 %11
-  store i64 %21, ptr %22, align 8
-  %23 = load i64, ptr %13, align 8
-  %24 = icmp slt i64 %21, %23
-  br i1 %24, label %33, label %25
+  %16 = icmp slt i64 %15, 0
+  br i1 %16, label %17, label %19
 
-25:                                               ; preds = %10
-  %26 = getelementptr inbounds nuw i8, ptr %13, i64 8
+17:                                               ; preds = %10
+  %18 = getelementptr inbounds nuw i8, ptr %13, i64 8
+  br label %25
+
+19:                                               ; preds = %10
+  %20 = getelementptr inbounds nuw ptr, ptr %1, i64 %15
+  %21 = load ptr, ptr %20, align 8
+  %22 = getelementptr inbounds nuw i8, ptr %13, i64 24
+  %23 = load i64, ptr %22, align 8
+  %24 = getelementptr inbounds i64, ptr %21, i64 %23
+  br label %25
+
+25:                                               ; preds = %19, %17
+  %26 = phi ptr [ %18, %17 ], [ %24, %19 ]
   %27 = load i64, ptr %26, align 8
-  %28 = icmp sgt i64 %21, %27
-  br i1 %28, label %33, label %29
+  %28 = getelementptr inbounds nuw i64, ptr %2, i64 %11
+  store i64 %27, ptr %28, align 8
+  %29 = load i64, ptr %13, align 8
+  %30 = icmp slt i64 %27, %29
+  br i1 %30, label %39, label %31
 
-29:                                               ; preds = %25
-  %30 = add nuw nsw i64 %11, 1
-  %31 = load i64, ptr %5, align 8
-  %32 = icmp slt i64 %30, %31
-  br i1 %32, label %10, label %35
+31:                                               ; preds = %25
+  %32 = getelementptr inbounds nuw i8, ptr %13, i64 8
+  %33 = load i64, ptr %32, align 8
+  %34 = icmp sgt i64 %27, %33
+  br i1 %34, label %39, label %35
 
-33:                                               ; preds = %25, %10
-  %34 = add nuw nsw i64 %11, 1
-  br label %59
+35:                                               ; preds = %31
+  %36 = add nuw nsw i64 %11, 1
+  %37 = load i64, ptr %5, align 8
+  %38 = icmp slt i64 %36, %37
+  br i1 %38, label %10, label %41
 
-35:                                               ; preds = %29, %4
-  %36 = load ptr, ptr %0, align 8
-  tail call void %36(ptr noundef %2) #8
-  %37 = getelementptr inbounds nuw i8, ptr %0, i64 16
-  %38 = load i64, ptr %37, align 8
-  %39 = icmp sgt i64 %38, 0
-  br i1 %39, label %40, label %59
+39:                                               ; preds = %31, %25
+  %40 = add nuw nsw i64 %11, 1
+  br label %65
 
-40:                                               ; preds = %35
-  %41 = getelementptr inbounds nuw i8, ptr %0, i64 32
-  br label %42
+41:                                               ; preds = %35, %4
+  %42 = load ptr, ptr %0, align 8
+  tail call void %42(ptr noundef %2) #10
+  %43 = getelementptr inbounds nuw i8, ptr %0, i64 16
+  %44 = load i64, ptr %43, align 8
+  %45 = icmp sgt i64 %44, 0
+  br i1 %45, label %46, label %65
 
-42:                                               ; preds = %40, %42
-  %43 = phi i64 [ 0, %40 ], [ %56, %42 ]
-  %44 = load ptr, ptr %41, align 8
-  %45 = getelementptr inbounds nuw %struct.tw_extent, ptr %44, i64 %43
-  %46 = getelementptr inbounds nuw i8, ptr %45, i64 16
-  %47 = load i64, ptr %46, align 8
-  %48 = getelementptr inbounds i64, ptr %2, i64 %47
-  %49 = load i64, ptr %48, align 8
-  %50 = load i64, ptr %45, align 8
-  %51 = getelementptr inbounds ptr, ptr %3, i64 %50
-  %52 = load ptr, ptr %51, align 8
-  %53 = getelementptr inbounds nuw i8, ptr %45, i64 8
-  %54 = load i64, ptr %53, align 8
-  %55 = getelementptr inbounds i64, ptr %52, i64 %54
-  store i64 %49, ptr %55, align 8
-  %56 = add nuw nsw i64 %43, 1
-  %57 = load i64, ptr %37, align 8
-  %58 = icmp slt i64 %56, %57
-  br i1 %58, label %42, label %59
+46:                                               ; preds = %41
+  %47 = getelementptr inbounds nuw i8, ptr %0, i64 32
+  br label %48
 
-59:                                               ; preds = %42, %35, %33
-  %60 = phi i64 [ %34, %33 ], [ 0, %35 ], [ 0, %42 ]
-  ret i64 %60
+48:                                               ; preds = %48, %46
+  %49 = phi i64 [ 0, %46 ], [ %62, %48 ]
+  %50 = load ptr, ptr %47, align 8
+  %51 = getelementptr inbounds nuw %struct.tw_extent, ptr %50, i64 %49
+  %52 = getelementptr inbounds nuw i8, ptr %51, i64 16
+  %53 = load i64, ptr %52, align 8
+  %54 = getelementptr inbounds i64, ptr %2, i64 %53
+  %55 = load i64, ptr %54, align 8
+  %56 = load i64, ptr %51, align 8
+  %57 = getelementptr inbounds ptr, ptr %3, i64 %56
+  %58 = load ptr, ptr %57, align 8
+  %59 = getelementptr inbounds nuw i8, ptr %51, i64 8
+  %60 = load i64, ptr %59, align 8
+  %61 = getelementptr inbounds i64, ptr %58, i64 %60
+  store i64 %55, ptr %61, align 8
+  %62 = add nuw nsw i64 %49, 1
+  %63 = load i64, ptr %43, align 8
+  %64 = icmp slt i64 %62, %63
+  br i1 %64, label %48, label %65
+
+65:                                               ; preds = %48, %41, %39
+  %66 = phi i64 [ %40, %39 ], [ 0, %41 ], [ 0, %48 ]
+  ret i64 %66
 }
 
 ; Function Attrs: nounwind
@@ -1238,7 +1293,7 @@ define range(i64 -9223372036854775807, -9223372036854775808) i64 @tw_bench(ptr n
   %12 = alloca %struct.timespec, align 8
   %13 = alloca %struct.timespec, align 8
   %14 = alloca %struct.tw_caller, align 8
-  call void @llvm.lifetime.start.p0(ptr nonnull %14) #8
+  call void @llvm.lifetime.start.p0(ptr nonnull %14) #10
   %15 = getelementptr inbounds nuw i8, ptr %5, i64 8
   %16 = load i64, ptr %15, align 8
   %17 = icmp sgt i64 %16, 0
@@ -1257,7 +1312,7 @@ define range(i64 -9223372036854775807, -9223372036854775808) i64 @tw_bench(ptr n
 
 24:                                               ; preds = %18
   %25 = load i32, ptr @key, align 4
-  %26 = tail call ptr @pthread_getspecific(i32 noundef %25) #8
+  %26 = tail call ptr @pthread_getspecific(i32 noundef %25) #10
   store ptr %26, ptr %22, align 8
   %27 = icmp eq ptr %26, null
   br i1 %27, label %31, label %28
@@ -1270,7 +1325,7 @@ define range(i64 -9223372036854775807, -9223372036854775808) i64 @tw_bench(ptr n
 
 31:                                               ; preds = %28, %24
   %32 = load i32, ptr @key, align 4
-  %33 = call i32 @pthread_setspecific(i32 noundef %32, ptr noundef nonnull %14) #8
+  %33 = call i32 @pthread_setspecific(i32 noundef %32, ptr noundef nonnull %14) #10
   %34 = load ptr, ptr %22, align 8
   %35 = icmp eq ptr %34, null
   br i1 %35, label %36, label %39
@@ -1281,15 +1336,15 @@ define range(i64 -9223372036854775807, -9223372036854775808) i64 @tw_bench(ptr n
   br label %39
 
 39:                                               ; preds = %18, %31, %36
-  %40 = call i64 asm sideeffect "mrs $0, fpcr", "=r"() #8
+  %40 = call i64 asm sideeffect "mrs $0, fpcr", "=r"() #10
   %41 = or i64 %40, 16777216
-  call void asm sideeffect "msr fpcr, $0", "r"(i64 %41) #8
-  call void @llvm.lifetime.start.p0(ptr nonnull %13) #8
-  %42 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %13) #8
+  call void asm sideeffect "msr fpcr, $0", "r"(i64 %41) #10
+  call void @llvm.lifetime.start.p0(ptr nonnull %13) #10
+  %42 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %13) #10
   %43 = load i64, ptr %13, align 8
   %44 = getelementptr inbounds nuw i8, ptr %13, i64 8
   %45 = load i64, ptr %44, align 8
-  call void @llvm.lifetime.end.p0(ptr nonnull %13) #8
+  call void @llvm.lifetime.end.p0(ptr nonnull %13) #10
   %46 = icmp sgt i32 %6, 0
   %47 = icmp ne i64 %19, 0
   %48 = select i1 %46, i1 %47, i1 false
@@ -1327,19 +1382,19 @@ define range(i64 -9223372036854775807, -9223372036854775808) i64 @tw_bench(ptr n
   br label %71
 
 71:                                               ; preds = %69, %67
-  call void @llvm.lifetime.start.p0(ptr nonnull %12) #8
-  %72 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %12) #8
+  call void @llvm.lifetime.start.p0(ptr nonnull %12) #10
+  %72 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %12) #10
   %73 = load i64, ptr %12, align 8
   %74 = load i64, ptr %52, align 8
-  call void @llvm.lifetime.end.p0(ptr nonnull %12) #8
-  call void %0(ptr noundef %1, ptr noundef %2, ptr noundef %3) #8
-  call void @llvm.lifetime.start.p0(ptr nonnull %11) #8
-  %75 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %11) #8
+  call void @llvm.lifetime.end.p0(ptr nonnull %12) #10
+  call void %0(ptr noundef %1, ptr noundef %2, ptr noundef %3) #10
+  call void @llvm.lifetime.start.p0(ptr nonnull %11) #10
+  %75 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %11) #10
   %76 = load i64, ptr %11, align 8
   %77 = mul nsw i64 %76, 1000000000
   %78 = load i64, ptr %53, align 8
   %79 = add nsw i64 %77, %78
-  call void @llvm.lifetime.end.p0(ptr nonnull %11) #8
+  call void @llvm.lifetime.end.p0(ptr nonnull %11) #10
   %80 = mul i64 %73, -1000000000
   %81 = sub i64 %80, %74
   %82 = add i64 %81, %79
@@ -1355,7 +1410,7 @@ define range(i64 -9223372036854775807, -9223372036854775808) i64 @tw_bench(ptr n
   br i1 %90, label %67, label %91
 
 91:                                               ; preds = %71
-  call void asm sideeffect "msr fpcr, $0", "r"(i64 %40) #8
+  call void asm sideeffect "msr fpcr, $0", "r"(i64 %40) #10
   %92 = load atomic i64, ptr @the_pool acquire, align 8
   %93 = inttoptr i64 %92 to ptr
   %94 = icmp eq i64 %92, 0
@@ -1363,14 +1418,14 @@ define range(i64 -9223372036854775807, -9223372036854775808) i64 @tw_bench(ptr n
 
 95:                                               ; preds = %91
   %96 = load i32, ptr @key, align 4
-  %97 = call ptr @pthread_getspecific(i32 noundef %96) #8
+  %97 = call ptr @pthread_getspecific(i32 noundef %96) #10
   %98 = icmp eq ptr %97, %14
   br i1 %98, label %99, label %108
 
 99:                                               ; preds = %95
   %100 = load i32, ptr @key, align 4
   %101 = load ptr, ptr %22, align 8
-  %102 = call i32 @pthread_setspecific(i32 noundef %100, ptr noundef %101) #8
+  %102 = call i32 @pthread_setspecific(i32 noundef %100, ptr noundef %101) #10
   %103 = load ptr, ptr %22, align 8
   %104 = icmp eq ptr %103, null
   br i1 %104, label %105, label %108
@@ -1381,12 +1436,12 @@ define range(i64 -9223372036854775807, -9223372036854775808) i64 @tw_bench(ptr n
   br label %108
 
 108:                                              ; preds = %91, %95, %99, %105
-  call void @llvm.lifetime.end.p0(ptr nonnull %14) #8
+  call void @llvm.lifetime.end.p0(ptr nonnull %14) #10
   ret i64 %85
 }
 
 ; Function Attrs: nofree norecurse nounwind memory(readwrite, target_mem0: none, target_mem1: none)
-define internal void @read_pages(ptr noundef readonly captures(none) %0, i64 noundef %1, i64 noundef %2, i64 %3) #4 {
+define internal void @read_pages(ptr noundef readonly captures(none) %0, i64 noundef %1, i64 noundef %2, i64 %3) #5 {
   %5 = getelementptr inbounds nuw i8, ptr %0, i64 8
   %6 = load i64, ptr %5, align 8
   %7 = icmp sgt i64 %6, 0
@@ -1447,11 +1502,1520 @@ define internal void @read_pages(ptr noundef readonly captures(none) %0, i64 nou
   br i1 %47, label %9, label %8
 }
 
+; Function Attrs: nofree norecurse nosync nounwind memory(readwrite, inaccessiblemem: none, target_mem0: none, target_mem1: none)
+define i64 @tw_nonzero(ptr noundef readonly captures(none) %0, ptr noundef readonly captures(none) %1, ptr noundef readnone captures(none) %2) local_unnamed_addr #4 {
+  %4 = load ptr, ptr %0, align 8
+  %5 = load i64, ptr %1, align 8
+  %6 = getelementptr inbounds nuw i8, ptr %1, i64 8
+  %7 = shl nsw i64 %5, 4
+  %8 = getelementptr inbounds i8, ptr %6, i64 %7
+  %9 = getelementptr inbounds i64, ptr %6, i64 %5
+  %10 = getelementptr inbounds nuw i8, ptr %0, i64 8
+  %11 = load ptr, ptr %10, align 8
+  %12 = load i64, ptr %8, align 8
+  %13 = getelementptr inbounds nuw i8, ptr %8, i64 8
+  %14 = getelementptr inbounds i64, ptr %13, i64 %12
+  %15 = add i64 %5, -1
+  %16 = getelementptr i64, ptr %1, i64 %5
+  %17 = load i64, ptr %16, align 8
+  %18 = icmp sgt i64 %5, 1
+  br i1 %18, label %19, label %45
+
+19:                                               ; preds = %3
+  %20 = icmp eq i64 %5, 2
+  br i1 %20, label %39, label %21
+
+21:                                               ; preds = %19
+  %22 = and i64 %15, -2
+  br label %23
+
+23:                                               ; preds = %23, %21
+  %24 = phi i64 [ 0, %21 ], [ %34, %23 ]
+  %25 = phi i64 [ 1, %21 ], [ %32, %23 ]
+  %26 = phi i64 [ 1, %21 ], [ %33, %23 ]
+  %27 = getelementptr inbounds nuw i64, ptr %6, i64 %24
+  %28 = getelementptr inbounds nuw i64, ptr %6, i64 %24
+  %29 = getelementptr inbounds nuw i8, ptr %28, i64 8
+  %30 = load i64, ptr %27, align 8
+  %31 = load i64, ptr %29, align 8
+  %32 = mul i64 %30, %25
+  %33 = mul i64 %31, %26
+  %34 = add nuw i64 %24, 2
+  %35 = icmp eq i64 %34, %22
+  br i1 %35, label %36, label %23
+
+36:                                               ; preds = %23
+  %37 = mul i64 %33, %32
+  %38 = icmp eq i64 %15, %22
+  br i1 %38, label %42, label %39
+
+39:                                               ; preds = %19, %36
+  %40 = phi i64 [ 0, %19 ], [ %22, %36 ]
+  %41 = phi i64 [ 1, %19 ], [ %37, %36 ]
+  br label %49
+
+42:                                               ; preds = %49, %36
+  %43 = phi i64 [ %37, %36 ], [ %54, %49 ]
+  %44 = icmp sgt i64 %43, 0
+  br i1 %44, label %45, label %60
+
+45:                                               ; preds = %3, %42
+  %46 = phi i64 [ %43, %42 ], [ 1, %3 ]
+  %47 = icmp sgt i64 %17, 0
+  %48 = add nsw i64 %5, -2
+  br label %57
+
+49:                                               ; preds = %39, %49
+  %50 = phi i64 [ %55, %49 ], [ %40, %39 ]
+  %51 = phi i64 [ %54, %49 ], [ %41, %39 ]
+  %52 = getelementptr inbounds nuw i64, ptr %6, i64 %50
+  %53 = load i64, ptr %52, align 8
+  %54 = mul nsw i64 %53, %51
+  %55 = add nuw nsw i64 %50, 1
+  %56 = icmp eq i64 %55, %15
+  br i1 %56, label %42, label %49
+
+57:                                               ; preds = %45, %109
+  %58 = phi i64 [ 0, %45 ], [ %84, %109 ]
+  %59 = phi i64 [ 0, %45 ], [ %110, %109 ]
+  br i1 %18, label %66, label %62
+
+60:                                               ; preds = %109, %42
+  %61 = phi i64 [ 0, %42 ], [ %84, %109 ]
+  ret i64 %61
+
+62:                                               ; preds = %66, %57
+  %63 = phi i64 [ 0, %57 ], [ %81, %66 ]
+  br i1 %47, label %64, label %83
+
+64:                                               ; preds = %62
+  %65 = getelementptr i8, ptr %4, i64 %63
+  br label %87
+
+66:                                               ; preds = %57, %66
+  %67 = phi i64 [ %75, %66 ], [ %59, %57 ]
+  %68 = phi i64 [ %70, %66 ], [ %15, %57 ]
+  %69 = phi i64 [ %81, %66 ], [ 0, %57 ]
+  %70 = add nsw i64 %68, -1
+  %71 = getelementptr i64, ptr %1, i64 %68
+  %72 = load i64, ptr %71, align 8
+  %73 = freeze i64 %67
+  %74 = freeze i64 %72
+  %75 = sdiv i64 %73, %74
+  %76 = mul i64 %75, %74
+  %77 = sub i64 %73, %76
+  %78 = getelementptr inbounds i64, ptr %9, i64 %70
+  %79 = load i64, ptr %78, align 8
+  %80 = mul nsw i64 %79, %77
+  %81 = add nsw i64 %80, %69
+  %82 = icmp samesign ugt i64 %68, 1
+  br i1 %82, label %66, label %62
+
+83:                                               ; preds = %99, %62
+  %84 = phi i64 [ %58, %62 ], [ %100, %99 ]
+  br i1 %18, label %85, label %109
+
+85:                                               ; preds = %83
+  %86 = icmp slt i64 %58, %84
+  br label %103
+
+87:                                               ; preds = %64, %99
+  %88 = phi i64 [ 0, %64 ], [ %101, %99 ]
+  %89 = phi i64 [ %58, %64 ], [ %100, %99 ]
+  %90 = getelementptr i8, ptr %65, i64 %88
+  %91 = load i8, ptr %90, align 1
+  %92 = icmp eq i8 %91, 0
+  br i1 %92, label %99, label %93
+
+93:                                               ; preds = %87
+  %94 = load i64, ptr %14, align 8
+  %95 = mul nsw i64 %94, %15
+  %96 = add nsw i64 %89, 1
+  %97 = getelementptr i64, ptr %11, i64 %95
+  %98 = getelementptr i64, ptr %97, i64 %89
+  store i64 %88, ptr %98, align 8
+  br label %99
+
+99:                                               ; preds = %87, %93
+  %100 = phi i64 [ %96, %93 ], [ %89, %87 ]
+  %101 = add nuw nsw i64 %88, 1
+  %102 = icmp eq i64 %101, %17
+  br i1 %102, label %83, label %87
+
+103:                                              ; preds = %85, %112
+  %104 = phi i64 [ %48, %85 ], [ %116, %112 ]
+  %105 = phi i64 [ %59, %85 ], [ %115, %112 ]
+  %106 = phi i64 [ %15, %85 ], [ %104, %112 ]
+  br i1 %86, label %107, label %112
+
+107:                                              ; preds = %103
+  %108 = getelementptr i64, ptr %1, i64 %106
+  br label %118
+
+109:                                              ; preds = %112, %83
+  %110 = add nuw nsw i64 %59, 1
+  %111 = icmp eq i64 %110, %46
+  br i1 %111, label %60, label %57
+
+112:                                              ; preds = %118, %103
+  %113 = getelementptr i64, ptr %1, i64 %106
+  %114 = load i64, ptr %113, align 8
+  %115 = sdiv i64 %105, %114
+  %116 = add nsw i64 %104, -1
+  %117 = icmp sgt i64 %104, 0
+  br i1 %117, label %103, label %109
+
+118:                                              ; preds = %107, %118
+  %119 = phi i64 [ %58, %107 ], [ %126, %118 ]
+  %120 = load i64, ptr %108, align 8
+  %121 = srem i64 %105, %120
+  %122 = load i64, ptr %14, align 8
+  %123 = mul nsw i64 %122, %104
+  %124 = getelementptr i64, ptr %11, i64 %123
+  %125 = getelementptr i64, ptr %124, i64 %119
+  store i64 %121, ptr %125, align 8
+  %126 = add nsw i64 %119, 1
+  %127 = icmp eq i64 %126, %84
+  br i1 %127, label %112, label %118
+}
+
+; Function Attrs: nounwind
+define range(i64 -9223372036854775807, -9223372036854775808) i64 @tw_suppress(ptr noundef readonly captures(none) %0, ptr noundef %1, ptr noundef %2) local_unnamed_addr #1 {
+  %4 = alloca %struct.suppression, align 8
+  call void @llvm.lifetime.start.p0(ptr nonnull %4) #10
+  %5 = load ptr, ptr %0, align 8
+  %6 = load i64, ptr %1, align 8
+  %7 = getelementptr inbounds nuw i8, ptr %1, i64 8
+  %8 = shl nsw i64 %6, 4
+  %9 = getelementptr inbounds i8, ptr %7, i64 %8
+  %10 = getelementptr inbounds i64, ptr %7, i64 %6
+  store ptr %5, ptr %4, align 8
+  %11 = getelementptr inbounds nuw i8, ptr %4, i64 8
+  store i64 %6, ptr %11, align 8
+  %12 = getelementptr inbounds nuw i8, ptr %4, i64 16
+  store ptr %7, ptr %12, align 8
+  %13 = getelementptr inbounds nuw i8, ptr %4, i64 24
+  store ptr %10, ptr %13, align 8
+  %14 = getelementptr inbounds nuw i8, ptr %4, i64 32
+  %15 = getelementptr inbounds nuw i8, ptr %0, i64 8
+  %16 = load ptr, ptr %15, align 8
+  %17 = load i64, ptr %9, align 8
+  %18 = getelementptr inbounds nuw i8, ptr %9, i64 8
+  %19 = shl nsw i64 %17, 4
+  %20 = getelementptr inbounds i8, ptr %18, i64 %19
+  %21 = getelementptr inbounds i64, ptr %18, i64 %17
+  store ptr %16, ptr %14, align 8
+  %22 = getelementptr inbounds nuw i8, ptr %4, i64 40
+  store i64 %17, ptr %22, align 8
+  %23 = getelementptr inbounds nuw i8, ptr %4, i64 48
+  store ptr %18, ptr %23, align 8
+  %24 = getelementptr inbounds nuw i8, ptr %4, i64 56
+  store ptr %21, ptr %24, align 8
+  %25 = getelementptr inbounds nuw i8, ptr %0, i64 16
+  %26 = load ptr, ptr %25, align 8
+  %27 = load i64, ptr %20, align 8
+  %28 = getelementptr inbounds nuw i8, ptr %20, i64 8
+  %29 = shl nsw i64 %27, 4
+  %30 = getelementptr inbounds i8, ptr %28, i64 %29
+  %31 = load i64, ptr %26, align 8
+  %32 = getelementptr inbounds nuw i8, ptr %4, i64 80
+  store i64 %31, ptr %32, align 8
+  %33 = getelementptr inbounds nuw i8, ptr %0, i64 24
+  %34 = load ptr, ptr %33, align 8
+  %35 = load i64, ptr %30, align 8
+  %36 = getelementptr inbounds nuw i8, ptr %30, i64 8
+  %37 = shl nsw i64 %35, 4
+  %38 = getelementptr inbounds i8, ptr %36, i64 %37
+  %39 = load float, ptr %34, align 4
+  %40 = getelementptr inbounds nuw i8, ptr %4, i64 64
+  store float %39, ptr %40, align 8
+  %41 = getelementptr inbounds nuw i8, ptr %0, i64 32
+  %42 = load ptr, ptr %41, align 8
+  %43 = load i64, ptr %38, align 8
+  %44 = getelementptr inbounds nuw i8, ptr %38, i64 8
+  %45 = shl nsw i64 %43, 4
+  %46 = getelementptr inbounds i8, ptr %44, i64 %45
+  %47 = load float, ptr %42, align 4
+  %48 = getelementptr inbounds nuw i8, ptr %4, i64 68
+  store float %47, ptr %48, align 4
+  %49 = getelementptr inbounds nuw i8, ptr %0, i64 40
+  %50 = load ptr, ptr %49, align 8
+  %51 = load i64, ptr %46, align 8
+  %52 = getelementptr inbounds nuw i8, ptr %46, i64 8
+  %53 = shl nsw i64 %51, 4
+  %54 = getelementptr inbounds i8, ptr %52, i64 %53
+  %55 = getelementptr inbounds i64, ptr %52, i64 %51
+  %56 = load i64, ptr %54, align 8
+  %57 = getelementptr inbounds nuw i8, ptr %4, i64 72
+  store i64 %56, ptr %57, align 8
+  %58 = getelementptr inbounds nuw i8, ptr %54, i64 8
+  %59 = load i64, ptr %58, align 8
+  %60 = getelementptr inbounds nuw i8, ptr %9, i64 24
+  %61 = load i64, ptr %60, align 8
+  %62 = getelementptr inbounds nuw i8, ptr %9, i64 16
+  %63 = load i64, ptr %62, align 8
+  %64 = getelementptr inbounds nuw i8, ptr %4, i64 88
+  store i64 %63, ptr %64, align 8
+  %65 = load i64, ptr %18, align 8
+  %66 = mul i64 %65, %63
+  %67 = icmp sgt i64 %31, %61
+  br i1 %67, label %68, label %69
+
+68:                                               ; preds = %3
+  store i64 %61, ptr %32, align 8
+  br label %69
+
+69:                                               ; preds = %68, %3
+  %70 = phi i64 [ %61, %68 ], [ %31, %3 ]
+  %71 = icmp slt i64 %70, 1
+  %72 = icmp eq i64 %66, 0
+  %73 = select i1 %71, i1 true, i1 %72
+  br i1 %73, label %129, label %74
+
+74:                                               ; preds = %69
+  %75 = getelementptr inbounds nuw i8, ptr %4, i64 112
+  store ptr %2, ptr %75, align 8
+  %76 = shl nsw i64 %61, 4
+  %77 = mul nuw nsw i64 %70, 20
+  %78 = getelementptr inbounds nuw i8, ptr %4, i64 120
+  %79 = or disjoint i64 %76, 15
+  %80 = add i64 %79, %77
+  %81 = sdiv i64 %80, 16
+  %82 = shl nsw i64 %81, 4
+  store i64 %82, ptr %78, align 8
+  %83 = mul nsw i64 %82, %59
+  %84 = getelementptr inbounds i8, ptr %2, i64 %83
+  %85 = getelementptr inbounds nuw i8, ptr %4, i64 104
+  store ptr %84, ptr %85, align 8
+  %86 = getelementptr inbounds i64, ptr %84, i64 %66
+  %87 = getelementptr inbounds nuw i8, ptr %4, i64 96
+  store ptr %86, ptr %87, align 8
+  %88 = trunc i64 %59 to i32
+  call void @tw_parallel(ptr noundef nonnull @suppress_classes, ptr noundef nonnull %4, i64 noundef %66, i64 noundef 1, i32 noundef %88, ptr noundef nonnull @tw_suppress.loop)
+  %89 = icmp sgt i64 %66, 0
+  br i1 %89, label %90, label %129
+
+90:                                               ; preds = %74
+  %91 = load ptr, ptr %85, align 8
+  br label %92
+
+92:                                               ; preds = %90, %110
+  %93 = phi i64 [ %112, %110 ], [ 0, %90 ]
+  %94 = phi i64 [ %111, %110 ], [ 0, %90 ]
+  %95 = getelementptr inbounds nuw i64, ptr %91, i64 %93
+  %96 = load i64, ptr %95, align 8
+  %97 = icmp sgt i64 %96, 0
+  br i1 %97, label %98, label %110
+
+98:                                               ; preds = %92
+  %99 = load i64, ptr %64, align 8
+  %100 = load ptr, ptr %87, align 8
+  %101 = load i64, ptr %32, align 8
+  %102 = freeze i64 %93
+  %103 = freeze i64 %99
+  %104 = sdiv i64 %102, %103
+  %105 = mul i64 %104, %103
+  %106 = sub i64 %102, %105
+  %107 = mul nsw i64 %101, %93
+  %108 = getelementptr i32, ptr %100, i64 %107
+  %109 = getelementptr inbounds nuw i64, ptr %91, i64 %93
+  br label %114
+
+110:                                              ; preds = %114, %92
+  %111 = phi i64 [ %94, %92 ], [ %117, %114 ]
+  %112 = add nuw nsw i64 %93, 1
+  %113 = icmp eq i64 %112, %66
+  br i1 %113, label %129, label %92
+
+114:                                              ; preds = %98, %114
+  %115 = phi i64 [ %126, %114 ], [ 0, %98 ]
+  %116 = phi i64 [ %117, %114 ], [ %94, %98 ]
+  %117 = add nsw i64 %116, 1
+  %118 = load i64, ptr %55, align 8
+  %119 = mul nsw i64 %118, %116
+  %120 = getelementptr inbounds i64, ptr %50, i64 %119
+  store i64 %104, ptr %120, align 8
+  %121 = getelementptr inbounds nuw i8, ptr %120, i64 8
+  store i64 %106, ptr %121, align 8
+  %122 = getelementptr i32, ptr %108, i64 %115
+  %123 = load i32, ptr %122, align 4
+  %124 = sext i32 %123 to i64
+  %125 = getelementptr inbounds nuw i8, ptr %120, i64 16
+  store i64 %124, ptr %125, align 8
+  %126 = add nuw nsw i64 %115, 1
+  %127 = load i64, ptr %109, align 8
+  %128 = icmp slt i64 %126, %127
+  br i1 %128, label %114, label %110
+
+129:                                              ; preds = %110, %74, %69
+  %130 = phi i64 [ 0, %69 ], [ 0, %74 ], [ %111, %110 ]
+  call void @llvm.lifetime.end.p0(ptr nonnull %4) #10
+  ret i64 %130
+}
+
+; Function Attrs: nofree norecurse nosync nounwind memory(readwrite, inaccessiblemem: none, target_mem0: none, target_mem1: none)
+define internal void @suppress_classes(ptr noundef readonly captures(none) %0, i64 noundef %1, i64 noundef %2, i64 noundef %3) #4 {
+  %5 = getelementptr inbounds nuw i8, ptr %0, i64 32
+  %6 = getelementptr inbounds nuw i8, ptr %0, i64 48
+  %7 = load ptr, ptr %6, align 8
+  %8 = getelementptr inbounds nuw i8, ptr %7, i64 16
+  %9 = load i64, ptr %8, align 8
+  %10 = getelementptr inbounds nuw i8, ptr %0, i64 112
+  %11 = load ptr, ptr %10, align 8
+  %12 = getelementptr inbounds nuw i8, ptr %0, i64 120
+  %13 = load i64, ptr %12, align 8
+  %14 = mul nsw i64 %13, %3
+  %15 = getelementptr inbounds i8, ptr %11, i64 %14
+  %16 = getelementptr inbounds %struct.item, ptr %15, i64 %9
+  %17 = icmp slt i64 %1, %2
+  br i1 %17, label %18, label %30
+
+18:                                               ; preds = %4
+  %19 = getelementptr inbounds nuw i8, ptr %0, i64 88
+  %20 = getelementptr inbounds nuw i8, ptr %0, i64 56
+  %21 = getelementptr inbounds nuw i8, ptr %0, i64 24
+  %22 = icmp sgt i64 %9, 0
+  %23 = getelementptr inbounds nuw i8, ptr %0, i64 68
+  %24 = getelementptr inbounds nuw i8, ptr %0, i64 80
+  %25 = getelementptr inbounds nuw i8, ptr %15, i64 8
+  %26 = getelementptr inbounds nuw i8, ptr %0, i64 72
+  %27 = getelementptr inbounds nuw i8, ptr %0, i64 64
+  %28 = getelementptr inbounds nuw i8, ptr %0, i64 96
+  %29 = getelementptr inbounds nuw i8, ptr %0, i64 104
+  br label %31
+
+30:                                               ; preds = %282, %4
+  ret void
+
+31:                                               ; preds = %18, %282
+  %32 = phi i64 [ %1, %18 ], [ %286, %282 ]
+  %33 = load i64, ptr %19, align 8
+  %34 = freeze i64 %32
+  %35 = freeze i64 %33
+  %36 = sdiv i64 %34, %35
+  %37 = mul i64 %36, %35
+  %38 = sub i64 %34, %37
+  %39 = load ptr, ptr %5, align 8
+  %40 = load ptr, ptr %20, align 8
+  %41 = load i64, ptr %40, align 8
+  %42 = mul nsw i64 %41, %36
+  %43 = getelementptr inbounds float, ptr %39, i64 %42
+  %44 = getelementptr inbounds nuw i8, ptr %40, i64 8
+  %45 = load i64, ptr %44, align 8
+  %46 = mul nsw i64 %45, %38
+  %47 = getelementptr inbounds float, ptr %43, i64 %46
+  %48 = load ptr, ptr %0, align 8
+  %49 = load ptr, ptr %21, align 8
+  %50 = load i64, ptr %49, align 8
+  %51 = mul nsw i64 %50, %36
+  %52 = getelementptr inbounds float, ptr %48, i64 %51
+  br i1 %22, label %109, label %282
+
+53:                                               ; preds = %132
+  %54 = icmp sgt i64 %133, 1
+  br i1 %54, label %55, label %107
+
+55:                                               ; preds = %53
+  %56 = lshr i64 %133, 1
+  br label %57
+
+57:                                               ; preds = %102, %55
+  %58 = phi i64 [ %59, %102 ], [ %56, %55 ]
+  %59 = add nsw i64 %58, -1
+  %60 = getelementptr inbounds %struct.item, ptr %15, i64 %59
+  %61 = load i64, ptr %60, align 8
+  %62 = getelementptr inbounds nuw i8, ptr %60, i64 8
+  %63 = load i64, ptr %62, align 8
+  %64 = shl nuw nsw i64 %59, 1
+  %65 = or disjoint i64 %64, 1
+  %66 = icmp slt i64 %65, %133
+  br i1 %66, label %67, label %102
+
+67:                                               ; preds = %57, %97
+  %68 = phi i64 [ %100, %97 ], [ %65, %57 ]
+  %69 = phi i64 [ %99, %97 ], [ %64, %57 ]
+  %70 = phi i64 [ %88, %97 ], [ %59, %57 ]
+  %71 = add nsw i64 %69, 2
+  %72 = icmp slt i64 %71, %133
+  br i1 %72, label %73, label %87
+
+73:                                               ; preds = %67
+  %74 = getelementptr inbounds %struct.item, ptr %15, i64 %71
+  %75 = getelementptr inbounds %struct.item, ptr %15, i64 %68
+  %76 = load i64, ptr %74, align 8
+  %77 = getelementptr inbounds nuw i8, ptr %74, i64 8
+  %78 = load i64, ptr %77, align 8
+  %79 = load i64, ptr %75, align 8
+  %80 = getelementptr inbounds nuw i8, ptr %75, i64 8
+  %81 = load i64, ptr %80, align 8
+  %82 = icmp eq i64 %76, %79
+  %83 = icmp sle i64 %76, %79
+  %84 = icmp sge i64 %78, %81
+  %85 = select i1 %82, i1 %84, i1 %83
+  %86 = select i1 %85, i64 %68, i64 %71
+  br label %87
+
+87:                                               ; preds = %73, %67
+  %88 = phi i64 [ %68, %67 ], [ %86, %73 ]
+  %89 = getelementptr inbounds %struct.item, ptr %15, i64 %88
+  %90 = load i64, ptr %89, align 8
+  %91 = getelementptr inbounds nuw i8, ptr %89, i64 8
+  %92 = load i64, ptr %91, align 8
+  %93 = icmp eq i64 %90, %61
+  %94 = icmp sle i64 %90, %61
+  %95 = icmp sge i64 %92, %63
+  %96 = select i1 %93, i1 %95, i1 %94
+  br i1 %96, label %102, label %97
+
+97:                                               ; preds = %87
+  %98 = getelementptr inbounds %struct.item, ptr %15, i64 %70
+  tail call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(16) %98, ptr noundef nonnull align 8 dereferenceable(16) %89, i64 16, i1 false)
+  %99 = shl nsw i64 %88, 1
+  %100 = or disjoint i64 %99, 1
+  %101 = icmp slt i64 %100, %133
+  br i1 %101, label %67, label %102
+
+102:                                              ; preds = %97, %87, %57
+  %103 = phi i64 [ %59, %57 ], [ %88, %97 ], [ %70, %87 ]
+  %104 = getelementptr inbounds %struct.item, ptr %15, i64 %103
+  store i64 %61, ptr %104, align 8
+  %105 = getelementptr inbounds nuw i8, ptr %104, i64 8
+  store i64 %63, ptr %105, align 8
+  %106 = icmp sgt i64 %58, 1
+  br i1 %106, label %57, label %107
+
+107:                                              ; preds = %102, %53
+  %108 = icmp sgt i64 %133, 0
+  br i1 %108, label %136, label %282
+
+109:                                              ; preds = %31, %132
+  %110 = phi i64 [ %133, %132 ], [ 0, %31 ]
+  %111 = phi i64 [ %134, %132 ], [ 0, %31 ]
+  %112 = getelementptr inbounds nuw float, ptr %47, i64 %111
+  %113 = load float, ptr %112, align 4
+  %114 = load float, ptr %23, align 4
+  %115 = fcmp ogt float %113, %114
+  %116 = fcmp uno float %114, 0.000000e+00
+  %117 = or i1 %115, %116
+  br i1 %117, label %118, label %132
+
+118:                                              ; preds = %109
+  %119 = add nsw i64 %110, 1
+  %120 = getelementptr inbounds %struct.item, ptr %15, i64 %110
+  %121 = fcmp uno float %113, 0.000000e+00
+  br i1 %121, label %129, label %122
+
+122:                                              ; preds = %118
+  %123 = fpext float %113 to double
+  %124 = fadd double %123, 0.000000e+00
+  %125 = bitcast double %124 to i64
+  %126 = icmp slt i64 %125, 0
+  %127 = xor i64 %125, 9223372036854775807
+  %128 = select i1 %126, i64 %127, i64 %125
+  br label %129
+
+129:                                              ; preds = %118, %122
+  %130 = phi i64 [ %128, %122 ], [ 9223372036854775807, %118 ]
+  store i64 %130, ptr %120, align 8
+  %131 = getelementptr inbounds nuw i8, ptr %120, i64 8
+  store i64 %111, ptr %131, align 8
+  br label %132
+
+132:                                              ; preds = %109, %129
+  %133 = phi i64 [ %119, %129 ], [ %110, %109 ]
+  %134 = add nuw nsw i64 %111, 1
+  %135 = icmp eq i64 %134, %9
+  br i1 %135, label %53, label %109
+
+136:                                              ; preds = %107, %278
+  %137 = phi i64 [ %280, %278 ], [ %133, %107 ]
+  %138 = phi i64 [ %279, %278 ], [ 0, %107 ]
+  %139 = load i64, ptr %24, align 8
+  %140 = icmp slt i64 %138, %139
+  br i1 %140, label %141, label %282
+
+141:                                              ; preds = %136
+  %142 = load i64, ptr %25, align 8
+  %143 = icmp eq i64 %137, 1
+  br i1 %143, label %190, label %144
+
+144:                                              ; preds = %141
+  %145 = add nsw i64 %137, -1
+  %146 = getelementptr inbounds nuw %struct.item, ptr %15, i64 %145
+  %147 = load i64, ptr %146, align 8
+  %148 = getelementptr inbounds nuw i8, ptr %146, i64 8
+  %149 = load i64, ptr %148, align 8
+  %150 = icmp eq i64 %137, 2
+  br i1 %150, label %186, label %151
+
+151:                                              ; preds = %144, %181
+  %152 = phi i64 [ %184, %181 ], [ 1, %144 ]
+  %153 = phi i64 [ %183, %181 ], [ 0, %144 ]
+  %154 = phi i64 [ %172, %181 ], [ 0, %144 ]
+  %155 = add nsw i64 %153, 2
+  %156 = icmp slt i64 %155, %145
+  br i1 %156, label %157, label %171
+
+157:                                              ; preds = %151
+  %158 = getelementptr inbounds %struct.item, ptr %15, i64 %155
+  %159 = getelementptr inbounds %struct.item, ptr %15, i64 %152
+  %160 = load i64, ptr %158, align 8
+  %161 = getelementptr inbounds nuw i8, ptr %158, i64 8
+  %162 = load i64, ptr %161, align 8
+  %163 = load i64, ptr %159, align 8
+  %164 = getelementptr inbounds nuw i8, ptr %159, i64 8
+  %165 = load i64, ptr %164, align 8
+  %166 = icmp eq i64 %160, %163
+  %167 = icmp sle i64 %160, %163
+  %168 = icmp sge i64 %162, %165
+  %169 = select i1 %166, i1 %168, i1 %167
+  %170 = select i1 %169, i64 %152, i64 %155
+  br label %171
+
+171:                                              ; preds = %157, %151
+  %172 = phi i64 [ %152, %151 ], [ %170, %157 ]
+  %173 = getelementptr inbounds %struct.item, ptr %15, i64 %172
+  %174 = load i64, ptr %173, align 8
+  %175 = getelementptr inbounds nuw i8, ptr %173, i64 8
+  %176 = load i64, ptr %175, align 8
+  %177 = icmp eq i64 %174, %147
+  %178 = icmp sle i64 %174, %147
+  %179 = icmp sge i64 %176, %149
+  %180 = select i1 %177, i1 %179, i1 %178
+  br i1 %180, label %186, label %181
+
+181:                                              ; preds = %171
+  %182 = getelementptr inbounds %struct.item, ptr %15, i64 %154
+  tail call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(16) %182, ptr noundef nonnull align 8 dereferenceable(16) %173, i64 16, i1 false)
+  %183 = shl nsw i64 %172, 1
+  %184 = or disjoint i64 %183, 1
+  %185 = icmp slt i64 %184, %145
+  br i1 %185, label %151, label %186
+
+186:                                              ; preds = %181, %171, %144
+  %187 = phi i64 [ 0, %144 ], [ %172, %181 ], [ %154, %171 ]
+  %188 = getelementptr inbounds %struct.item, ptr %15, i64 %187
+  store i64 %147, ptr %188, align 8
+  %189 = getelementptr inbounds nuw i8, ptr %188, i64 8
+  store i64 %149, ptr %189, align 8
+  br label %190
+
+190:                                              ; preds = %141, %186
+  %191 = load ptr, ptr %21, align 8
+  %192 = getelementptr inbounds nuw i8, ptr %191, i64 8
+  %193 = load i64, ptr %192, align 8
+  %194 = mul nsw i64 %193, %142
+  %195 = getelementptr inbounds float, ptr %52, i64 %194
+  %196 = load i64, ptr %26, align 8
+  %197 = icmp eq i64 %196, 0
+  br i1 %197, label %207, label %198
+
+198:                                              ; preds = %190
+  %199 = getelementptr inbounds nuw i8, ptr %195, i64 8
+  %200 = load <2 x float>, ptr %199, align 4
+  %201 = fmul <2 x float> %200, splat (float 5.000000e-01)
+  %202 = load <2 x float>, ptr %195, align 4
+  %203 = fsub <2 x float> %202, %201
+  %204 = shufflevector <2 x float> %203, <2 x float> poison, <2 x i32> <i32 1, i32 0>
+  %205 = fadd <2 x float> %201, %202
+  %206 = shufflevector <2 x float> %205, <2 x float> poison, <2 x i32> <i32 1, i32 0>
+  br label %214
+
+207:                                              ; preds = %190
+  %208 = getelementptr inbounds nuw i8, ptr %195, i64 8
+  %209 = load <2 x float>, ptr %195, align 4
+  %210 = load <2 x float>, ptr %208, align 4
+  %211 = fcmp olt <2 x float> %209, %210
+  %212 = select <2 x i1> %211, <2 x float> %209, <2 x float> %210
+  %213 = select <2 x i1> %211, <2 x float> %210, <2 x float> %209
+  br label %214
+
+214:                                              ; preds = %198, %207
+  %215 = phi <2 x float> [ %213, %207 ], [ %206, %198 ]
+  %216 = phi <2 x float> [ %212, %207 ], [ %204, %198 ]
+  %217 = extractelement <2 x float> %215, i64 1
+  %218 = extractelement <2 x float> %216, i64 1
+  %219 = fsub float %217, %218
+  %220 = extractelement <2 x float> %215, i64 0
+  %221 = extractelement <2 x float> %216, i64 0
+  %222 = fsub <2 x float> %215, %216
+  %223 = extractelement <2 x float> %222, i64 0
+  %224 = fmul float %223, %219
+  %225 = icmp sgt i64 %138, 0
+  br i1 %225, label %226, label %265
+
+226:                                              ; preds = %214
+  %227 = load float, ptr %27, align 8
+  %228 = fcmp ugt float %224, 0.000000e+00
+  br label %229
+
+229:                                              ; preds = %226, %262
+  %230 = phi i64 [ 0, %226 ], [ %263, %262 ]
+  %231 = getelementptr inbounds nuw %struct.box, ptr %16, i64 %230
+  %232 = load <4 x float>, ptr %231, align 4
+  %233 = shufflevector <4 x float> %232, <4 x float> poison, <2 x i32> <i32 2, i32 0>
+  %234 = fcmp ogt <2 x float> %216, %233
+  %235 = select <2 x i1> %234, <2 x float> %216, <2 x float> %233
+  %236 = shufflevector <4 x float> %232, <4 x float> poison, <2 x i32> <i32 3, i32 1>
+  %237 = fcmp olt <2 x float> %215, %236
+  %238 = select <2 x i1> %237, <2 x float> %215, <2 x float> %236
+  %239 = fcmp ugt <2 x float> %238, %235
+  %240 = extractelement <2 x i1> %239, i64 1
+  %241 = fcmp ugt <2 x float> %238, %235
+  %242 = extractelement <2 x i1> %241, i64 0
+  %243 = select i1 %240, i1 %242, i1 false
+  br i1 %243, label %244, label %262
+
+244:                                              ; preds = %229
+  %245 = fsub <2 x float> %238, %235
+  %246 = extractelement <2 x float> %245, i64 0
+  %247 = extractelement <2 x float> %245, i64 1
+  %248 = fmul float %247, %246
+  %249 = fcmp ugt float %248, 0.000000e+00
+  %250 = select i1 %249, i1 %228, i1 false
+  br i1 %250, label %251, label %262
+
+251:                                              ; preds = %244
+  %252 = getelementptr inbounds nuw i8, ptr %231, i64 16
+  %253 = load float, ptr %252, align 4
+  %254 = fadd float %224, %253
+  %255 = fsub float %254, %248
+  %256 = fcmp ole float %253, 0.000000e+00
+  %257 = fcmp ole float %255, 0.000000e+00
+  %258 = select i1 %256, i1 true, i1 %257
+  %259 = fdiv float %248, %255
+  %260 = fcmp ule float %259, %227
+  %261 = select i1 %258, i1 true, i1 %260
+  br i1 %261, label %262, label %278
+
+262:                                              ; preds = %244, %251, %229
+  %263 = add nuw nsw i64 %230, 1
+  %264 = icmp eq i64 %263, %138
+  br i1 %264, label %265, label %229
+
+265:                                              ; preds = %262, %214
+  %266 = trunc i64 %142 to i32
+  %267 = load ptr, ptr %28, align 8
+  %268 = load i64, ptr %24, align 8
+  %269 = mul nsw i64 %268, %32
+  %270 = getelementptr i32, ptr %267, i64 %269
+  %271 = getelementptr i32, ptr %270, i64 %138
+  store i32 %266, ptr %271, align 4
+  %272 = add nsw i64 %138, 1
+  %273 = getelementptr inbounds %struct.box, ptr %16, i64 %138
+  store float %218, ptr %273, align 4
+  %274 = getelementptr inbounds nuw i8, ptr %273, i64 4
+  store float %217, ptr %274, align 4
+  %275 = getelementptr inbounds nuw i8, ptr %273, i64 8
+  store float %221, ptr %275, align 4
+  %276 = getelementptr inbounds nuw i8, ptr %273, i64 12
+  store float %220, ptr %276, align 4
+  %277 = getelementptr inbounds nuw i8, ptr %273, i64 16
+  store float %224, ptr %277, align 4
+  br label %278
+
+278:                                              ; preds = %251, %265
+  %279 = phi i64 [ %272, %265 ], [ %138, %251 ]
+  %280 = add nsw i64 %137, -1
+  %281 = icmp sgt i64 %137, 1
+  br i1 %281, label %136, label %282
+
+282:                                              ; preds = %136, %278, %31, %107
+  %283 = phi i64 [ 0, %107 ], [ 0, %31 ], [ %138, %136 ], [ %279, %278 ]
+  %284 = load ptr, ptr %29, align 8
+  %285 = getelementptr inbounds i64, ptr %284, i64 %32
+  store i64 %283, ptr %285, align 8
+  %286 = add nsw i64 %32, 1
+  %287 = icmp eq i64 %286, %2
+  br i1 %287, label %30, label %31
+}
+
+; Function Attrs: nofree norecurse nosync nounwind memory(readwrite, inaccessiblemem: none, target_mem0: none, target_mem1: none)
+define i64 @tw_unique(ptr noundef readonly captures(none) %0, ptr noundef readonly captures(none) %1, ptr noundef captures(none) %2) local_unnamed_addr #4 {
+  %4 = load ptr, ptr %0, align 8
+  %5 = load i64, ptr %1, align 8
+  %6 = getelementptr inbounds nuw i8, ptr %1, i64 8
+  %7 = shl nsw i64 %5, 4
+  %8 = getelementptr inbounds i8, ptr %6, i64 %7
+  %9 = getelementptr inbounds i64, ptr %6, i64 %5
+  %10 = getelementptr inbounds nuw i8, ptr %0, i64 8
+  %11 = load ptr, ptr %10, align 8
+  %12 = load i64, ptr %8, align 8
+  %13 = getelementptr inbounds nuw i8, ptr %8, i64 8
+  %14 = shl nsw i64 %12, 4
+  %15 = getelementptr inbounds i8, ptr %13, i64 %14
+  %16 = getelementptr inbounds nuw i8, ptr %0, i64 16
+  %17 = load ptr, ptr %16, align 8
+  %18 = load i64, ptr %15, align 8
+  %19 = getelementptr inbounds nuw i8, ptr %15, i64 8
+  %20 = shl nsw i64 %18, 4
+  %21 = getelementptr inbounds i8, ptr %19, i64 %20
+  %22 = getelementptr inbounds nuw i8, ptr %0, i64 24
+  %23 = load ptr, ptr %22, align 8
+  %24 = load i64, ptr %21, align 8
+  %25 = getelementptr inbounds nuw i8, ptr %21, i64 8
+  %26 = shl nsw i64 %24, 4
+  %27 = getelementptr inbounds i8, ptr %25, i64 %26
+  %28 = load i64, ptr %27, align 8
+  %29 = getelementptr inbounds nuw i8, ptr %27, i64 8
+  %30 = load i64, ptr %29, align 8
+  %31 = load i64, ptr %6, align 8
+  %32 = getelementptr inbounds i64, ptr %2, i64 %31
+  %33 = icmp sgt i64 %31, 0
+  br i1 %33, label %34, label %157
+
+34:                                               ; preds = %3
+  %35 = icmp ult i64 %31, 4
+  br i1 %35, label %49, label %36
+
+36:                                               ; preds = %34
+  %37 = and i64 %31, 9223372036854775804
+  br label %38
+
+38:                                               ; preds = %38, %36
+  %39 = phi i64 [ 0, %36 ], [ %44, %38 ]
+  %40 = phi <2 x i64> [ <i64 0, i64 1>, %36 ], [ %45, %38 ]
+  %41 = add <2 x i64> %40, splat (i64 2)
+  %42 = getelementptr inbounds nuw i64, ptr %2, i64 %39
+  %43 = getelementptr inbounds nuw i8, ptr %42, i64 16
+  store <2 x i64> %40, ptr %42, align 8
+  store <2 x i64> %41, ptr %43, align 8
+  %44 = add nuw i64 %39, 4
+  %45 = add <2 x i64> %40, splat (i64 4)
+  %46 = icmp eq i64 %44, %37
+  br i1 %46, label %47, label %38
+
+47:                                               ; preds = %38
+  %48 = icmp eq i64 %31, %37
+  br i1 %48, label %51, label %49
+
+49:                                               ; preds = %34, %47
+  %50 = phi i64 [ 0, %34 ], [ %37, %47 ]
+  br label %56
+
+51:                                               ; preds = %56, %47
+  %52 = icmp eq i64 %31, 1
+  br i1 %52, label %153, label %53
+
+53:                                               ; preds = %51
+  %54 = getelementptr inbounds nuw i8, ptr %1, i64 16
+  %55 = icmp eq i64 %28, 0
+  br label %61
+
+56:                                               ; preds = %49, %56
+  %57 = phi i64 [ %59, %56 ], [ %50, %49 ]
+  %58 = getelementptr inbounds nuw i64, ptr %2, i64 %57
+  store i64 %57, ptr %58, align 8
+  %59 = add nuw nsw i64 %57, 1
+  %60 = icmp eq i64 %59, %31
+  br i1 %60, label %51, label %56
+
+61:                                               ; preds = %53, %66
+  %62 = phi ptr [ %63, %66 ], [ %2, %53 ]
+  %63 = phi ptr [ %62, %66 ], [ %32, %53 ]
+  %64 = phi i64 [ %65, %66 ], [ 1, %53 ]
+  %65 = shl i64 %64, 1
+  br label %68
+
+66:                                               ; preds = %79
+  %67 = icmp slt i64 %65, %31
+  br i1 %67, label %61, label %153
+
+68:                                               ; preds = %79, %61
+  %69 = phi i64 [ %64, %61 ], [ %82, %79 ]
+  %70 = phi i64 [ 0, %61 ], [ %80, %79 ]
+  %71 = tail call i64 @llvm.smin.i64(i64 %31, i64 %69)
+  %72 = add nsw i64 %71, %64
+  %73 = tail call i64 @llvm.smin.i64(i64 %31, i64 %72)
+  %74 = add nsw i64 %70, %64
+  %75 = tail call i64 @llvm.smin.i64(i64 %74, i64 %31)
+  %76 = add nsw i64 %75, %64
+  %77 = tail call i64 @llvm.smin.i64(i64 %76, i64 %31)
+  %78 = icmp slt i64 %70, %77
+  br i1 %78, label %83, label %79
+
+79:                                               ; preds = %144, %68
+  %80 = add nsw i64 %70, %65
+  %81 = icmp slt i64 %80, %31
+  %82 = add i64 %69, %65
+  br i1 %81, label %68, label %66
+
+83:                                               ; preds = %68, %144
+  %84 = phi i64 [ %151, %144 ], [ %70, %68 ]
+  %85 = phi i64 [ %146, %144 ], [ %75, %68 ]
+  %86 = phi i64 [ %145, %144 ], [ %70, %68 ]
+  %87 = icmp eq i64 %85, %77
+  br i1 %87, label %140, label %88
+
+88:                                               ; preds = %83
+  %89 = icmp slt i64 %86, %75
+  br i1 %89, label %90, label %142
+
+90:                                               ; preds = %88
+  %91 = load i64, ptr %54, align 8
+  %92 = icmp sgt i64 %91, 0
+  br i1 %92, label %93, label %140
+
+93:                                               ; preds = %90
+  %94 = getelementptr inbounds i64, ptr %62, i64 %85
+  %95 = load i64, ptr %94, align 8
+  %96 = getelementptr inbounds i64, ptr %62, i64 %86
+  %97 = load i64, ptr %96, align 8
+  %98 = load i64, ptr %9, align 8
+  %99 = mul nsw i64 %98, %97
+  %100 = mul nsw i64 %98, %95
+  %101 = getelementptr double, ptr %4, i64 %100
+  br label %105
+
+102:                                              ; preds = %134
+  %103 = add nuw nsw i64 %106, 1
+  %104 = icmp eq i64 %103, %91
+  br i1 %104, label %140, label %105
+
+105:                                              ; preds = %102, %93
+  %106 = phi i64 [ 0, %93 ], [ %103, %102 ]
+  %107 = add nsw i64 %106, %99
+  br i1 %55, label %129, label %108
+
+108:                                              ; preds = %105
+  %109 = getelementptr inbounds double, ptr %4, i64 %107
+  %110 = load double, ptr %109, align 8
+  %111 = fcmp uno double %110, 0.000000e+00
+  br i1 %111, label %118, label %112
+
+112:                                              ; preds = %108
+  %113 = fadd double %110, 0.000000e+00
+  %114 = bitcast double %113 to i64
+  %115 = icmp slt i64 %114, 0
+  %116 = xor i64 %114, 9223372036854775807
+  %117 = select i1 %115, i64 %116, i64 %114
+  br label %118
+
+118:                                              ; preds = %112, %108
+  %119 = phi i64 [ 9223372036854775807, %108 ], [ %117, %112 ]
+  %120 = getelementptr double, ptr %101, i64 %106
+  %121 = load double, ptr %120, align 8
+  %122 = fcmp uno double %121, 0.000000e+00
+  br i1 %122, label %134, label %123
+
+123:                                              ; preds = %118
+  %124 = fadd double %121, 0.000000e+00
+  %125 = bitcast double %124 to i64
+  %126 = icmp slt i64 %125, 0
+  %127 = xor i64 %125, 9223372036854775807
+  %128 = select i1 %126, i64 %127, i64 %125
+  br label %134
+
+129:                                              ; preds = %105
+  %130 = getelementptr inbounds i64, ptr %4, i64 %107
+  %131 = load i64, ptr %130, align 8
+  %132 = getelementptr i64, ptr %101, i64 %106
+  %133 = load i64, ptr %132, align 8
+  br label %134
+
+134:                                              ; preds = %129, %123, %118
+  %135 = phi i64 [ %131, %129 ], [ %119, %123 ], [ %119, %118 ]
+  %136 = phi i64 [ %133, %129 ], [ %128, %123 ], [ 9223372036854775807, %118 ]
+  %137 = icmp eq i64 %135, %136
+  br i1 %137, label %102, label %138
+
+138:                                              ; preds = %134
+  %139 = icmp slt i64 %135, %136
+  br i1 %139, label %140, label %142
+
+140:                                              ; preds = %102, %138, %90, %83
+  %141 = add nsw i64 %86, 1
+  br label %144
+
+142:                                              ; preds = %138, %88
+  %143 = add nsw i64 %85, 1
+  br label %144
+
+144:                                              ; preds = %142, %140
+  %145 = phi i64 [ %141, %140 ], [ %86, %142 ]
+  %146 = phi i64 [ %85, %140 ], [ %143, %142 ]
+  %147 = phi i64 [ %86, %140 ], [ %85, %142 ]
+  %148 = getelementptr inbounds i64, ptr %62, i64 %147
+  %149 = load i64, ptr %148, align 8
+  %150 = getelementptr inbounds i64, ptr %63, i64 %84
+  store i64 %149, ptr %150, align 8
+  %151 = add nsw i64 %84, 1
+  %152 = icmp eq i64 %151, %73
+  br i1 %152, label %79, label %83
+
+153:                                              ; preds = %66, %51
+  %154 = phi ptr [ %2, %51 ], [ %63, %66 ]
+  %155 = getelementptr inbounds nuw i8, ptr %1, i64 16
+  %156 = icmp eq i64 %28, 0
+  br label %160
+
+157:                                              ; preds = %219, %3
+  %158 = phi i64 [ 0, %3 ], [ %220, %219 ]
+  %159 = icmp eq i64 %30, 0
+  br i1 %159, label %230, label %267
+
+160:                                              ; preds = %153, %219
+  %161 = phi i64 [ 0, %153 ], [ %220, %219 ]
+  %162 = phi i64 [ 0, %153 ], [ %228, %219 ]
+  %163 = icmp eq i64 %162, 0
+  br i1 %163, label %164, label %166
+
+164:                                              ; preds = %160
+  %165 = load i64, ptr %154, align 8
+  br label %214
+
+166:                                              ; preds = %160
+  %167 = load i64, ptr %155, align 8
+  %168 = icmp sgt i64 %167, 0
+  br i1 %168, label %169, label %219
+
+169:                                              ; preds = %166
+  %170 = getelementptr i64, ptr %154, i64 %162
+  %171 = load i64, ptr %170, align 8
+  %172 = getelementptr i8, ptr %170, i64 -8
+  %173 = load i64, ptr %172, align 8
+  %174 = load i64, ptr %9, align 8
+  %175 = mul nsw i64 %174, %173
+  %176 = mul nsw i64 %174, %171
+  %177 = getelementptr double, ptr %4, i64 %176
+  br label %181
+
+178:                                              ; preds = %210
+  %179 = add nuw nsw i64 %182, 1
+  %180 = icmp eq i64 %179, %167
+  br i1 %180, label %219, label %181
+
+181:                                              ; preds = %178, %169
+  %182 = phi i64 [ 0, %169 ], [ %179, %178 ]
+  %183 = add nsw i64 %182, %175
+  br i1 %156, label %205, label %184
+
+184:                                              ; preds = %181
+  %185 = getelementptr inbounds double, ptr %4, i64 %183
+  %186 = load double, ptr %185, align 8
+  %187 = fcmp uno double %186, 0.000000e+00
+  br i1 %187, label %194, label %188
+
+188:                                              ; preds = %184
+  %189 = fadd double %186, 0.000000e+00
+  %190 = bitcast double %189 to i64
+  %191 = icmp slt i64 %190, 0
+  %192 = xor i64 %190, 9223372036854775807
+  %193 = select i1 %191, i64 %192, i64 %190
+  br label %194
+
+194:                                              ; preds = %188, %184
+  %195 = phi i64 [ 9223372036854775807, %184 ], [ %193, %188 ]
+  %196 = getelementptr double, ptr %177, i64 %182
+  %197 = load double, ptr %196, align 8
+  %198 = fcmp uno double %197, 0.000000e+00
+  br i1 %198, label %210, label %199
+
+199:                                              ; preds = %194
+  %200 = fadd double %197, 0.000000e+00
+  %201 = bitcast double %200 to i64
+  %202 = icmp slt i64 %201, 0
+  %203 = xor i64 %201, 9223372036854775807
+  %204 = select i1 %202, i64 %203, i64 %201
+  br label %210
+
+205:                                              ; preds = %181
+  %206 = getelementptr inbounds i64, ptr %4, i64 %183
+  %207 = load i64, ptr %206, align 8
+  %208 = getelementptr i64, ptr %177, i64 %182
+  %209 = load i64, ptr %208, align 8
+  br label %210
+
+210:                                              ; preds = %205, %199, %194
+  %211 = phi i64 [ %207, %205 ], [ %195, %199 ], [ %195, %194 ]
+  %212 = phi i64 [ %209, %205 ], [ %204, %199 ], [ 9223372036854775807, %194 ]
+  %213 = icmp eq i64 %211, %212
+  br i1 %213, label %178, label %214
+
+214:                                              ; preds = %210, %164
+  %215 = phi i64 [ %165, %164 ], [ %171, %210 ]
+  %216 = getelementptr inbounds i64, ptr %11, i64 %161
+  store i64 %215, ptr %216, align 8
+  %217 = add nsw i64 %161, 1
+  %218 = getelementptr inbounds i64, ptr %23, i64 %161
+  store i64 0, ptr %218, align 8
+  br label %219
+
+219:                                              ; preds = %178, %166, %214
+  %220 = phi i64 [ %217, %214 ], [ %161, %166 ], [ %161, %178 ]
+  %221 = add nsw i64 %220, -1
+  %222 = getelementptr inbounds nuw i64, ptr %154, i64 %162
+  %223 = load i64, ptr %222, align 8
+  %224 = getelementptr inbounds i64, ptr %17, i64 %223
+  store i64 %221, ptr %224, align 8
+  %225 = getelementptr inbounds i64, ptr %23, i64 %221
+  %226 = load i64, ptr %225, align 8
+  %227 = add nsw i64 %226, 1
+  store i64 %227, ptr %225, align 8
+  %228 = add nuw nsw i64 %162, 1
+  %229 = icmp eq i64 %228, %31
+  br i1 %229, label %157, label %160
+
+230:                                              ; preds = %157
+  %231 = shl i64 %158, 3
+  tail call void @llvm.memcpy.p0.p0.i64(ptr align 8 %32, ptr align 8 %23, i64 %231, i1 false)
+  br i1 %33, label %232, label %267
+
+232:                                              ; preds = %230, %249
+  %233 = phi i64 [ %252, %249 ], [ 0, %230 ]
+  %234 = phi i64 [ %251, %249 ], [ 0, %230 ]
+  %235 = getelementptr inbounds nuw i64, ptr %17, i64 %233
+  %236 = load i64, ptr %235, align 8
+  %237 = getelementptr inbounds i64, ptr %11, i64 %236
+  %238 = load i64, ptr %237, align 8
+  %239 = icmp eq i64 %238, %233
+  br i1 %239, label %243, label %240
+
+240:                                              ; preds = %232
+  %241 = getelementptr inbounds i64, ptr %2, i64 %236
+  %242 = load i64, ptr %241, align 8
+  br label %249
+
+243:                                              ; preds = %232
+  %244 = getelementptr inbounds i64, ptr %32, i64 %236
+  %245 = load i64, ptr %244, align 8
+  %246 = getelementptr inbounds i64, ptr %23, i64 %234
+  store i64 %245, ptr %246, align 8
+  %247 = add nsw i64 %234, 1
+  %248 = getelementptr inbounds i64, ptr %2, i64 %236
+  store i64 %234, ptr %248, align 8
+  br label %249
+
+249:                                              ; preds = %240, %243
+  %250 = phi i64 [ %234, %243 ], [ %242, %240 ]
+  %251 = phi i64 [ %247, %243 ], [ %234, %240 ]
+  store i64 %250, ptr %235, align 8
+  %252 = add nuw nsw i64 %233, 1
+  %253 = icmp eq i64 %252, %31
+  br i1 %253, label %254, label %232
+
+254:                                              ; preds = %249, %263
+  %255 = phi i64 [ %264, %263 ], [ 0, %249 ]
+  %256 = phi i64 [ %265, %263 ], [ 0, %249 ]
+  %257 = getelementptr inbounds nuw i64, ptr %17, i64 %256
+  %258 = load i64, ptr %257, align 8
+  %259 = icmp eq i64 %258, %255
+  br i1 %259, label %260, label %263
+
+260:                                              ; preds = %254
+  %261 = add nsw i64 %255, 1
+  %262 = getelementptr inbounds i64, ptr %11, i64 %255
+  store i64 %256, ptr %262, align 8
+  br label %263
+
+263:                                              ; preds = %254, %260
+  %264 = phi i64 [ %261, %260 ], [ %255, %254 ]
+  %265 = add nuw nsw i64 %256, 1
+  %266 = icmp eq i64 %265, %31
+  br i1 %266, label %267, label %254
+
+267:                                              ; preds = %263, %230, %157
+  ret i64 %158
+}
+
+; Function Attrs: nounwind
+define i64 @tw_top_k(ptr noundef readonly captures(none) %0, ptr noundef %1, ptr noundef %2) local_unnamed_addr #1 {
+  %4 = alloca %struct.top, align 8
+  call void @llvm.lifetime.start.p0(ptr nonnull %4) #10
+  %5 = load ptr, ptr %0, align 8
+  %6 = load i64, ptr %1, align 8
+  %7 = getelementptr inbounds nuw i8, ptr %1, i64 8
+  %8 = shl nsw i64 %6, 4
+  %9 = getelementptr inbounds i8, ptr %7, i64 %8
+  %10 = getelementptr inbounds i64, ptr %7, i64 %6
+  store ptr %5, ptr %4, align 8
+  %11 = getelementptr inbounds nuw i8, ptr %4, i64 8
+  store i64 %6, ptr %11, align 8
+  %12 = getelementptr inbounds nuw i8, ptr %4, i64 16
+  store ptr %7, ptr %12, align 8
+  %13 = getelementptr inbounds nuw i8, ptr %4, i64 24
+  store ptr %10, ptr %13, align 8
+  %14 = getelementptr inbounds nuw i8, ptr %4, i64 32
+  %15 = getelementptr inbounds nuw i8, ptr %0, i64 8
+  %16 = load ptr, ptr %15, align 8
+  %17 = load i64, ptr %9, align 8
+  %18 = getelementptr inbounds nuw i8, ptr %9, i64 8
+  %19 = shl nsw i64 %17, 4
+  %20 = getelementptr inbounds i8, ptr %18, i64 %19
+  %21 = getelementptr inbounds i64, ptr %18, i64 %17
+  store ptr %16, ptr %14, align 8
+  %22 = getelementptr inbounds nuw i8, ptr %4, i64 40
+  store i64 %17, ptr %22, align 8
+  %23 = getelementptr inbounds nuw i8, ptr %4, i64 48
+  store ptr %18, ptr %23, align 8
+  %24 = getelementptr inbounds nuw i8, ptr %4, i64 56
+  store ptr %21, ptr %24, align 8
+  %25 = getelementptr inbounds nuw i8, ptr %4, i64 72
+  %26 = load <2 x i64>, ptr %20, align 8
+  store <2 x i64> %26, ptr %25, align 8
+  %27 = getelementptr inbounds nuw i8, ptr %20, i64 16
+  %28 = load i64, ptr %27, align 8
+  %29 = getelementptr inbounds nuw i8, ptr %4, i64 64
+  store i64 %28, ptr %29, align 8
+  %30 = getelementptr inbounds nuw i8, ptr %4, i64 88
+  store ptr %2, ptr %30, align 8
+  %31 = getelementptr inbounds nuw i8, ptr %20, i64 24
+  %32 = load i64, ptr %31, align 8
+  %33 = trunc i64 %32 to i32
+  %34 = icmp sgt i64 %28, 0
+  br i1 %34, label %35, label %42
+
+35:                                               ; preds = %3
+  %36 = getelementptr inbounds nuw i8, ptr %1, i64 16
+  %37 = load i64, ptr %36, align 8
+  %38 = icmp sgt i64 %28, %37
+  br i1 %38, label %42, label %39
+
+39:                                               ; preds = %35
+  %40 = load i64, ptr %7, align 8
+  call void @tw_parallel(ptr noundef nonnull @top_rows, ptr noundef nonnull %4, i64 noundef %40, i64 noundef 1, i32 noundef %33, ptr noundef nonnull @tw_top_k.loop)
+  %41 = load i64, ptr %29, align 8
+  br label %42
+
+42:                                               ; preds = %39, %35, %3
+  %43 = phi i64 [ %41, %39 ], [ %28, %35 ], [ %28, %3 ]
+  call void @llvm.lifetime.end.p0(ptr nonnull %4) #10
+  ret i64 %43
+}
+
+; Function Attrs: nofree norecurse nosync nounwind memory(readwrite, inaccessiblemem: none, target_mem0: none, target_mem1: none)
+define internal void @top_rows(ptr noundef readonly captures(none) %0, i64 noundef %1, i64 noundef %2, i64 noundef %3) #4 {
+  %5 = getelementptr inbounds nuw i8, ptr %0, i64 16
+  %6 = load ptr, ptr %5, align 8
+  %7 = getelementptr inbounds nuw i8, ptr %6, i64 8
+  %8 = load i64, ptr %7, align 8
+  %9 = getelementptr inbounds nuw i8, ptr %0, i64 64
+  %10 = load i64, ptr %9, align 8
+  %11 = getelementptr inbounds nuw i8, ptr %0, i64 88
+  %12 = load ptr, ptr %11, align 8
+  %13 = mul nsw i64 %10, %3
+  %14 = getelementptr inbounds %struct.item, ptr %12, i64 %13
+  %15 = icmp slt i64 %1, %2
+  br i1 %15, label %16, label %30
+
+16:                                               ; preds = %4
+  %17 = icmp sgt i64 %8, 0
+  %18 = getelementptr inbounds nuw i8, ptr %0, i64 24
+  %19 = getelementptr inbounds nuw i8, ptr %0, i64 72
+  %20 = getelementptr inbounds nuw i8, ptr %0, i64 80
+  %21 = add nsw i64 %10, -1
+  %22 = icmp sgt i64 %10, 1
+  %23 = lshr i64 %10, 1
+  %24 = getelementptr inbounds nuw i8, ptr %14, i64 8
+  %25 = getelementptr inbounds nuw i8, ptr %0, i64 32
+  %26 = getelementptr inbounds nuw i8, ptr %0, i64 56
+  %27 = icmp sgt i64 %10, 0
+  br label %28
+
+28:                                               ; preds = %16, %174
+  %29 = phi i64 [ %1, %16 ], [ %175, %174 ]
+  br i1 %17, label %37, label %31
+
+30:                                               ; preds = %174, %4
+  ret void
+
+31:                                               ; preds = %171, %28
+  %32 = load ptr, ptr %25, align 8
+  %33 = load ptr, ptr %26, align 8
+  %34 = load i64, ptr %33, align 8
+  %35 = mul nsw i64 %34, %29
+  %36 = getelementptr inbounds i64, ptr %32, i64 %35
+  br i1 %27, label %177, label %174
+
+37:                                               ; preds = %28, %171
+  %38 = phi i64 [ %172, %171 ], [ 0, %28 ]
+  %39 = load ptr, ptr %0, align 8
+  %40 = load ptr, ptr %18, align 8
+  %41 = load i64, ptr %40, align 8
+  %42 = mul nsw i64 %41, %29
+  %43 = add nsw i64 %42, %38
+  %44 = load i64, ptr %19, align 8
+  %45 = icmp eq i64 %44, 0
+  br i1 %45, label %56, label %46
+
+46:                                               ; preds = %37
+  %47 = getelementptr inbounds double, ptr %39, i64 %43
+  %48 = load double, ptr %47, align 8
+  %49 = fcmp uno double %48, 0.000000e+00
+  br i1 %49, label %59, label %50
+
+50:                                               ; preds = %46
+  %51 = fadd double %48, 0.000000e+00
+  %52 = bitcast double %51 to i64
+  %53 = icmp slt i64 %52, 0
+  %54 = xor i64 %52, 9223372036854775807
+  %55 = select i1 %53, i64 %54, i64 %52
+  br label %59
+
+56:                                               ; preds = %37
+  %57 = getelementptr inbounds i64, ptr %39, i64 %43
+  %58 = load i64, ptr %57, align 8
+  br label %59
+
+59:                                               ; preds = %46, %50, %56
+  %60 = phi i64 [ %58, %56 ], [ %55, %50 ], [ 9223372036854775807, %46 ]
+  %61 = load i64, ptr %20, align 8
+  %62 = icmp ne i64 %61, 0
+  %63 = sext i1 %62 to i64
+  %64 = xor i64 %60, %63
+  %65 = sub nsw i64 0, %38
+  %66 = icmp slt i64 %38, %10
+  br i1 %66, label %67, label %70
+
+67:                                               ; preds = %59
+  %68 = getelementptr inbounds nuw %struct.item, ptr %14, i64 %38
+  store i64 %64, ptr %68, align 8
+  %69 = getelementptr inbounds nuw i8, ptr %68, i64 8
+  store i64 %65, ptr %69, align 8
+  br label %70
+
+70:                                               ; preds = %67, %59
+  %71 = icmp eq i64 %38, %21
+  %72 = and i1 %22, %71
+  br i1 %72, label %73, label %123
+
+73:                                               ; preds = %70, %118
+  %74 = phi i64 [ %75, %118 ], [ %23, %70 ]
+  %75 = add nsw i64 %74, -1
+  %76 = getelementptr inbounds %struct.item, ptr %14, i64 %75
+  %77 = load i64, ptr %76, align 8
+  %78 = getelementptr inbounds nuw i8, ptr %76, i64 8
+  %79 = load i64, ptr %78, align 8
+  %80 = shl nuw nsw i64 %75, 1
+  %81 = or disjoint i64 %80, 1
+  %82 = icmp slt i64 %81, %10
+  br i1 %82, label %83, label %118
+
+83:                                               ; preds = %73, %113
+  %84 = phi i64 [ %116, %113 ], [ %81, %73 ]
+  %85 = phi i64 [ %115, %113 ], [ %80, %73 ]
+  %86 = phi i64 [ %104, %113 ], [ %75, %73 ]
+  %87 = add nsw i64 %85, 2
+  %88 = icmp slt i64 %87, %10
+  br i1 %88, label %89, label %103
+
+89:                                               ; preds = %83
+  %90 = getelementptr inbounds %struct.item, ptr %14, i64 %87
+  %91 = getelementptr inbounds %struct.item, ptr %14, i64 %84
+  %92 = load i64, ptr %90, align 8
+  %93 = getelementptr inbounds nuw i8, ptr %90, i64 8
+  %94 = load i64, ptr %93, align 8
+  %95 = load i64, ptr %91, align 8
+  %96 = getelementptr inbounds nuw i8, ptr %91, i64 8
+  %97 = load i64, ptr %96, align 8
+  %98 = icmp eq i64 %92, %95
+  %99 = icmp sle i64 %92, %95
+  %100 = icmp sge i64 %94, %97
+  %101 = select i1 %98, i1 %100, i1 %99
+  %102 = select i1 %101, i64 %84, i64 %87
+  br label %103
+
+103:                                              ; preds = %89, %83
+  %104 = phi i64 [ %84, %83 ], [ %102, %89 ]
+  %105 = getelementptr inbounds %struct.item, ptr %14, i64 %104
+  %106 = load i64, ptr %105, align 8
+  %107 = getelementptr inbounds nuw i8, ptr %105, i64 8
+  %108 = load i64, ptr %107, align 8
+  %109 = icmp eq i64 %106, %77
+  %110 = icmp sle i64 %106, %77
+  %111 = icmp sge i64 %108, %79
+  %112 = select i1 %109, i1 %111, i1 %110
+  br i1 %112, label %118, label %113
+
+113:                                              ; preds = %103
+  %114 = getelementptr inbounds %struct.item, ptr %14, i64 %86
+  tail call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(16) %114, ptr noundef nonnull align 8 dereferenceable(16) %105, i64 16, i1 false)
+  %115 = shl nsw i64 %104, 1
+  %116 = or disjoint i64 %115, 1
+  %117 = icmp slt i64 %116, %10
+  br i1 %117, label %83, label %118
+
+118:                                              ; preds = %113, %103, %73
+  %119 = phi i64 [ %75, %73 ], [ %104, %113 ], [ %86, %103 ]
+  %120 = getelementptr inbounds %struct.item, ptr %14, i64 %119
+  store i64 %77, ptr %120, align 8
+  %121 = getelementptr inbounds nuw i8, ptr %120, i64 8
+  store i64 %79, ptr %121, align 8
+  %122 = icmp sgt i64 %74, 1
+  br i1 %122, label %73, label %123
+
+123:                                              ; preds = %118, %70
+  br i1 %66, label %171, label %124
+
+124:                                              ; preds = %123
+  %125 = load i64, ptr %14, align 8
+  %126 = load i64, ptr %24, align 8
+  %127 = icmp eq i64 %125, %64
+  %128 = icmp sle i64 %125, %64
+  %129 = icmp sge i64 %126, %65
+  %130 = select i1 %127, i1 %129, i1 %128
+  br i1 %130, label %171, label %131
+
+131:                                              ; preds = %124
+  br i1 %22, label %132, label %167
+
+132:                                              ; preds = %131, %162
+  %133 = phi i64 [ %165, %162 ], [ 1, %131 ]
+  %134 = phi i64 [ %164, %162 ], [ 0, %131 ]
+  %135 = phi i64 [ %153, %162 ], [ 0, %131 ]
+  %136 = add nsw i64 %134, 2
+  %137 = icmp slt i64 %136, %10
+  br i1 %137, label %138, label %152
+
+138:                                              ; preds = %132
+  %139 = getelementptr inbounds %struct.item, ptr %14, i64 %136
+  %140 = getelementptr inbounds %struct.item, ptr %14, i64 %133
+  %141 = load i64, ptr %139, align 8
+  %142 = getelementptr inbounds nuw i8, ptr %139, i64 8
+  %143 = load i64, ptr %142, align 8
+  %144 = load i64, ptr %140, align 8
+  %145 = getelementptr inbounds nuw i8, ptr %140, i64 8
+  %146 = load i64, ptr %145, align 8
+  %147 = icmp eq i64 %141, %144
+  %148 = icmp sle i64 %141, %144
+  %149 = icmp sge i64 %143, %146
+  %150 = select i1 %147, i1 %149, i1 %148
+  %151 = select i1 %150, i64 %133, i64 %136
+  br label %152
+
+152:                                              ; preds = %138, %132
+  %153 = phi i64 [ %133, %132 ], [ %151, %138 ]
+  %154 = getelementptr inbounds %struct.item, ptr %14, i64 %153
+  %155 = load i64, ptr %154, align 8
+  %156 = getelementptr inbounds nuw i8, ptr %154, i64 8
+  %157 = load i64, ptr %156, align 8
+  %158 = icmp eq i64 %155, %64
+  %159 = icmp sle i64 %155, %64
+  %160 = icmp sge i64 %157, %65
+  %161 = select i1 %158, i1 %160, i1 %159
+  br i1 %161, label %167, label %162
+
+162:                                              ; preds = %152
+  %163 = getelementptr inbounds %struct.item, ptr %14, i64 %135
+  tail call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(16) %163, ptr noundef nonnull align 8 dereferenceable(16) %154, i64 16, i1 false)
+  %164 = shl nsw i64 %153, 1
+  %165 = or disjoint i64 %164, 1
+  %166 = icmp slt i64 %165, %10
+  br i1 %166, label %132, label %167
+
+167:                                              ; preds = %152, %162, %131
+  %168 = phi i64 [ 0, %131 ], [ %135, %152 ], [ %153, %162 ]
+  %169 = getelementptr inbounds %struct.item, ptr %14, i64 %168
+  store i64 %64, ptr %169, align 8
+  %170 = getelementptr inbounds nuw i8, ptr %169, i64 8
+  store i64 %65, ptr %170, align 8
+  br label %171
+
+171:                                              ; preds = %167, %124, %123
+  %172 = add nuw nsw i64 %38, 1
+  %173 = icmp eq i64 %172, %8
+  br i1 %173, label %31, label %37
+
+174:                                              ; preds = %227, %181, %31
+  %175 = add nsw i64 %29, 1
+  %176 = icmp eq i64 %175, %2
+  br i1 %176, label %30, label %28
+
+177:                                              ; preds = %31, %227
+  %178 = phi i64 [ %186, %227 ], [ %10, %31 ]
+  %179 = load i64, ptr %24, align 8
+  %180 = icmp eq i64 %178, 1
+  br i1 %180, label %181, label %185
+
+181:                                              ; preds = %177
+  %182 = sub nsw i64 0, %179
+  %183 = getelementptr i64, ptr %36, i64 %178
+  %184 = getelementptr i8, ptr %183, i64 -8
+  store i64 %182, ptr %184, align 8
+  br label %174
+
+185:                                              ; preds = %177
+  %186 = add nsw i64 %178, -1
+  %187 = getelementptr inbounds nuw %struct.item, ptr %14, i64 %186
+  %188 = load i64, ptr %187, align 8
+  %189 = getelementptr inbounds nuw i8, ptr %187, i64 8
+  %190 = load i64, ptr %189, align 8
+  %191 = icmp eq i64 %178, 2
+  br i1 %191, label %227, label %192
+
+192:                                              ; preds = %185, %222
+  %193 = phi i64 [ %225, %222 ], [ 1, %185 ]
+  %194 = phi i64 [ %224, %222 ], [ 0, %185 ]
+  %195 = phi i64 [ %213, %222 ], [ 0, %185 ]
+  %196 = add nsw i64 %194, 2
+  %197 = icmp slt i64 %196, %186
+  br i1 %197, label %198, label %212
+
+198:                                              ; preds = %192
+  %199 = getelementptr inbounds %struct.item, ptr %14, i64 %196
+  %200 = getelementptr inbounds %struct.item, ptr %14, i64 %193
+  %201 = load i64, ptr %199, align 8
+  %202 = getelementptr inbounds nuw i8, ptr %199, i64 8
+  %203 = load i64, ptr %202, align 8
+  %204 = load i64, ptr %200, align 8
+  %205 = getelementptr inbounds nuw i8, ptr %200, i64 8
+  %206 = load i64, ptr %205, align 8
+  %207 = icmp eq i64 %201, %204
+  %208 = icmp sle i64 %201, %204
+  %209 = icmp sge i64 %203, %206
+  %210 = select i1 %207, i1 %209, i1 %208
+  %211 = select i1 %210, i64 %193, i64 %196
+  br label %212
+
+212:                                              ; preds = %198, %192
+  %213 = phi i64 [ %193, %192 ], [ %211, %198 ]
+  %214 = getelementptr inbounds %struct.item, ptr %14, i64 %213
+  %215 = load i64, ptr %214, align 8
+  %216 = getelementptr inbounds nuw i8, ptr %214, i64 8
+  %217 = load i64, ptr %216, align 8
+  %218 = icmp eq i64 %215, %188
+  %219 = icmp sle i64 %215, %188
+  %220 = icmp sge i64 %217, %190
+  %221 = select i1 %218, i1 %220, i1 %219
+  br i1 %221, label %227, label %222
+
+222:                                              ; preds = %212
+  %223 = getelementptr inbounds %struct.item, ptr %14, i64 %195
+  tail call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(16) %223, ptr noundef nonnull align 8 dereferenceable(16) %214, i64 16, i1 false)
+  %224 = shl nsw i64 %213, 1
+  %225 = or disjoint i64 %224, 1
+  %226 = icmp slt i64 %225, %186
+  br i1 %226, label %192, label %227
+
+227:                                              ; preds = %212, %222, %185
+  %228 = phi i64 [ 0, %185 ], [ %213, %222 ], [ %195, %212 ]
+  %229 = getelementptr inbounds %struct.item, ptr %14, i64 %228
+  store i64 %188, ptr %229, align 8
+  %230 = getelementptr inbounds nuw i8, ptr %229, i64 8
+  store i64 %190, ptr %230, align 8
+  %231 = sub nsw i64 0, %179
+  %232 = getelementptr i64, ptr %36, i64 %178
+  %233 = getelementptr i8, ptr %232, i64 -8
+  store i64 %231, ptr %233, align 8
+  %234 = icmp sgt i64 %178, 1
+  br i1 %234, label %177, label %174
+}
+
+; Function Attrs: mustprogress nofree norecurse nosync nounwind willreturn memory(readwrite, inaccessiblemem: none, target_mem0: none, target_mem1: none)
+define i64 @tw_number(ptr noundef readonly captures(none) %0, ptr noundef readnone captures(none) %1, ptr noundef readnone captures(none) %2) local_unnamed_addr #6 {
+  %4 = load ptr, ptr %0, align 8
+  %5 = load i64, ptr %4, align 8
+  %6 = getelementptr inbounds nuw i8, ptr %0, i64 8
+  %7 = load ptr, ptr %6, align 8
+  store i64 %5, ptr %7, align 8
+  ret i64 %5
+}
+
 ; Function Attrs: nounwind
 declare i32 @getpid() local_unnamed_addr #1
 
 ; Function Attrs: mustprogress nocallback nofree nounwind willreturn memory(argmem: write)
-declare void @llvm.memset.p0.i64(ptr writeonly captures(none), i8, i64, i1 immarg) #5
+declare void @llvm.memset.p0.i64(ptr writeonly captures(none), i8, i64, i1 immarg) #7
 
 ; Function Attrs: nounwind
 declare ptr @mmap(ptr noundef, i64 noundef, i32 noundef, i32 noundef, i32 noundef, i64 noundef) local_unnamed_addr #1
@@ -1490,7 +3054,7 @@ declare i32 @pthread_attr_setdetachstate(ptr noundef, i32 noundef) local_unnamed
 declare i32 @pthread_create(ptr noundef, ptr noundef, ptr noundef, ptr noundef) local_unnamed_addr #1
 
 ; Function Attrs: noreturn nounwind
-define internal noalias noundef nonnull ptr @worker(ptr noundef %0) #6 {
+define internal noalias noundef nonnull ptr @worker(ptr noundef %0) #8 {
   %2 = alloca %struct.timespec, align 8
   %3 = alloca %struct.cpu_set_t, align 8
   %4 = alloca %struct.cpu_set_t, align 8
@@ -1502,7 +3066,7 @@ define internal noalias noundef nonnull ptr @worker(ptr noundef %0) #6 {
   %10 = alloca %struct.timespec, align 8
   %11 = alloca %struct.worker, align 8
   %12 = alloca %struct.tw_caller, align 8
-  call void @llvm.lifetime.start.p0(ptr nonnull %11) #8
+  call void @llvm.lifetime.start.p0(ptr nonnull %11) #10
   %13 = getelementptr inbounds nuw i8, ptr %11, i64 8
   call void @llvm.memset.p0.i64(ptr noundef nonnull align 8 dereferenceable(144) %13, i8 0, i64 144, i1 false)
   store ptr %0, ptr %11, align 8
@@ -1510,21 +3074,21 @@ define internal noalias noundef nonnull ptr @worker(ptr noundef %0) #6 {
   store i64 -1, ptr %14, align 8
   %15 = getelementptr inbounds nuw i8, ptr %11, i64 144
   store i32 -1, ptr %15, align 8
-  call void @llvm.lifetime.start.p0(ptr nonnull %12) #8
+  call void @llvm.lifetime.start.p0(ptr nonnull %12) #10
   call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(16) %12, ptr noundef nonnull align 8 dereferenceable(16) @__const.worker.caller, i64 16, i1 false)
   %16 = load i32, ptr @key, align 4
-  %17 = call i32 @pthread_setspecific(i32 noundef %16, ptr noundef nonnull %12) #8
-  %18 = call i64 asm sideeffect "mrs $0, fpcr", "=r"() #8
+  %17 = call i32 @pthread_setspecific(i32 noundef %16, ptr noundef nonnull %12) #10
+  %18 = call i64 asm sideeffect "mrs $0, fpcr", "=r"() #10
   %19 = or i64 %18, 16777216
-  call void asm sideeffect "msr fpcr, $0", "r"(i64 %19) #8
-  call void @llvm.lifetime.start.p0(ptr nonnull %10) #8
-  %20 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %10) #8
+  call void asm sideeffect "msr fpcr, $0", "r"(i64 %19) #10
+  call void @llvm.lifetime.start.p0(ptr nonnull %10) #10
+  %20 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %10) #10
   %21 = load i64, ptr %10, align 8
   %22 = mul nsw i64 %21, 1000000000
   %23 = getelementptr inbounds nuw i8, ptr %10, i64 8
   %24 = load i64, ptr %23, align 8
   %25 = add nsw i64 %22, %24
-  call void @llvm.lifetime.end.p0(ptr nonnull %10) #8
+  call void @llvm.lifetime.end.p0(ptr nonnull %10) #10
   %26 = getelementptr inbounds nuw i8, ptr %11, i64 8
   %27 = getelementptr inbounds nuw i8, ptr %0, i64 256
   %28 = getelementptr inbounds nuw i8, ptr %0, i64 384
@@ -1584,12 +3148,12 @@ define internal noalias noundef nonnull ptr @worker(ptr noundef %0) #6 {
   %68 = getelementptr inbounds nuw i8, ptr %52, i64 56
   %69 = load atomic i32, ptr %68 monotonic, align 8
   store i32 %69, ptr %15, align 8
-  %70 = call i32 @sched_getcpu() #8
+  %70 = call i32 @sched_getcpu() #10
   %71 = icmp eq i32 %70, %69
   br i1 %71, label %72, label %90
 
 72:                                               ; preds = %66
-  call void @llvm.lifetime.start.p0(ptr nonnull %9) #8
+  call void @llvm.lifetime.start.p0(ptr nonnull %9) #10
   %73 = getelementptr inbounds nuw i8, ptr %67, i64 8
   call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(128) %9, ptr noundef nonnull readonly align 8 dereferenceable(128) %73, i64 128, i1 false)
   %74 = icmp ult i32 %69, 1024
@@ -1608,16 +3172,16 @@ define internal noalias noundef nonnull ptr @worker(ptr noundef %0) #6 {
   br label %84
 
 84:                                               ; preds = %75, %72
-  %85 = call i32 @__sched_cpucount(i64 noundef 128, ptr noundef nonnull %9) #8
+  %85 = call i32 @__sched_cpucount(i64 noundef 128, ptr noundef nonnull %9) #10
   %86 = icmp sgt i32 %85, 0
   br i1 %86, label %87, label %89
 
 87:                                               ; preds = %84
-  %88 = call i32 @sched_setaffinity(i32 noundef 0, i64 noundef 128, ptr noundef nonnull %9) #8
+  %88 = call i32 @sched_setaffinity(i32 noundef 0, i64 noundef 128, ptr noundef nonnull %9) #10
   br label %89
 
 89:                                               ; preds = %87, %84
-  call void @llvm.lifetime.end.p0(ptr nonnull %9) #8
+  call void @llvm.lifetime.end.p0(ptr nonnull %9) #10
   store i32 1, ptr %32, align 4
   br label %90
 
@@ -1661,13 +3225,13 @@ define internal noalias noundef nonnull ptr @worker(ptr noundef %0) #6 {
 120:                                              ; preds = %115
   %121 = trunc i64 %109 to i32
   %122 = and i32 %121, 65535
-  call void @llvm.lifetime.start.p0(ptr nonnull %8) #8
-  %123 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %8) #8
+  call void @llvm.lifetime.start.p0(ptr nonnull %8) #10
+  %123 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %8) #10
   %124 = load i64, ptr %8, align 8
   %125 = mul nsw i64 %124, 1000000000
   %126 = load i64, ptr %33, align 8
   %127 = add nsw i64 %125, %126
-  call void @llvm.lifetime.end.p0(ptr nonnull %8) #8
+  call void @llvm.lifetime.end.p0(ptr nonnull %8) #10
   %128 = icmp slt i64 %101, 0
   %129 = add nuw nsw i32 %122, 1
   %130 = icmp samesign ult i32 %129, %106
@@ -1682,11 +3246,11 @@ define internal noalias noundef nonnull ptr @worker(ptr noundef %0) #6 {
 
 136:                                              ; preds = %132
   %137 = getelementptr inbounds nuw i8, ptr %67, i64 644
-  %138 = call i32 @sched_getcpu() #8
+  %138 = call i32 @sched_getcpu() #10
   store atomic i32 %138, ptr %137 monotonic, align 4
   %139 = getelementptr inbounds nuw i8, ptr %67, i64 640
   %140 = atomicrmw add ptr %139, i32 1 seq_cst, align 128
-  %141 = call i64 (i64, ...) @syscall(i64 noundef 98, ptr noundef nonnull %139, i32 noundef 129, i32 noundef range(i32 1, 3) 2, ptr noundef null, ptr noundef null, i32 noundef 0) #8
+  %141 = call i64 (i64, ...) @syscall(i64 noundef 98, ptr noundef nonnull %139, i32 noundef 129, i32 noundef range(i32 1, 3) 2, ptr noundef null, ptr noundef null, i32 noundef 0) #10
   br label %142
 
 142:                                              ; preds = %136, %132, %120
@@ -1750,7 +3314,7 @@ define internal noalias noundef nonnull ptr @worker(ptr noundef %0) #6 {
   br i1 %181, label %182, label %184
 
 182:                                              ; preds = %178
-  %183 = call i64 (i64, ...) @syscall(i64 noundef 98, ptr noundef nonnull %174, i32 noundef 129, i32 noundef 1, ptr noundef null, ptr noundef null, i32 noundef 0) #8
+  %183 = call i64 (i64, ...) @syscall(i64 noundef 98, ptr noundef nonnull %174, i32 noundef 129, i32 noundef 1, ptr noundef null, ptr noundef null, i32 noundef 0) #10
   br label %184
 
 184:                                              ; preds = %108, %182, %178, %173, %142
@@ -1760,46 +3324,46 @@ define internal noalias noundef nonnull ptr @worker(ptr noundef %0) #6 {
   br i1 %187, label %195, label %188
 
 188:                                              ; preds = %184
-  call void @llvm.lifetime.start.p0(ptr nonnull %7) #8
+  call void @llvm.lifetime.start.p0(ptr nonnull %7) #10
   %189 = getelementptr inbounds nuw i8, ptr %67, i64 8
   call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(128) %7, ptr noundef nonnull readonly align 8 dereferenceable(128) %189, i64 128, i1 false)
-  %190 = call i32 @__sched_cpucount(i64 noundef 128, ptr noundef nonnull %7) #8
+  %190 = call i32 @__sched_cpucount(i64 noundef 128, ptr noundef nonnull %7) #10
   %191 = icmp sgt i32 %190, 0
   br i1 %191, label %192, label %194
 
 192:                                              ; preds = %188
-  %193 = call i32 @sched_setaffinity(i32 noundef 0, i64 noundef 128, ptr noundef nonnull %7) #8
+  %193 = call i32 @sched_setaffinity(i32 noundef 0, i64 noundef 128, ptr noundef nonnull %7) #10
   br label %194
 
 194:                                              ; preds = %192, %188
-  call void @llvm.lifetime.end.p0(ptr nonnull %7) #8
+  call void @llvm.lifetime.end.p0(ptr nonnull %7) #10
   br label %195
 
 195:                                              ; preds = %184, %194
   store i32 0, ptr %32, align 4
-  call void @llvm.lifetime.start.p0(ptr nonnull %6) #8
-  %196 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %6) #8
+  call void @llvm.lifetime.start.p0(ptr nonnull %6) #10
+  %196 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %6) #10
   %197 = load i64, ptr %6, align 8
   %198 = mul nsw i64 %197, 1000000000
   %199 = load i64, ptr %34, align 8
   %200 = add nsw i64 %198, %199
-  call void @llvm.lifetime.end.p0(ptr nonnull %6) #8
+  call void @llvm.lifetime.end.p0(ptr nonnull %6) #10
   store i64 %200, ptr %14, align 8
   br label %301
 
 201:                                              ; preds = %63, %37, %45
-  call void asm sideeffect "yield", ""() #8
+  call void asm sideeffect "yield", ""() #10
   %202 = and i32 %38, 15
   %203 = icmp eq i32 %202, 0
   br i1 %203, label %204, label %301
 
 204:                                              ; preds = %201
-  call void @llvm.lifetime.start.p0(ptr nonnull %5) #8
-  %205 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %5) #8
+  call void @llvm.lifetime.start.p0(ptr nonnull %5) #10
+  %205 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %5) #10
   %206 = load i64, ptr %5, align 8
   %207 = mul nsw i64 %206, 1000000000
   %208 = load i64, ptr %35, align 8
-  call void @llvm.lifetime.end.p0(ptr nonnull %5) #8
+  call void @llvm.lifetime.end.p0(ptr nonnull %5) #10
   %209 = sub i64 %208, %39
   %210 = add i64 %209, %207
   %211 = icmp slt i64 %210, 100000
@@ -1811,7 +3375,7 @@ define internal noalias noundef nonnull ptr @worker(ptr noundef %0) #6 {
   %215 = load atomic i32, ptr %214 seq_cst, align 128
   %216 = load ptr, ptr %11, align 8
   %217 = load i32, ptr %15, align 8
-  call void @llvm.lifetime.start.p0(ptr nonnull %4) #8
+  call void @llvm.lifetime.start.p0(ptr nonnull %4) #10
   %218 = getelementptr inbounds nuw i8, ptr %216, i64 8
   call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(128) %4, ptr noundef nonnull readonly align 8 dereferenceable(128) %218, i64 128, i1 false)
   %219 = icmp ult i32 %217, 1024
@@ -1830,16 +3394,16 @@ define internal noalias noundef nonnull ptr @worker(ptr noundef %0) #6 {
   br label %229
 
 229:                                              ; preds = %220, %212
-  %230 = call i32 @__sched_cpucount(i64 noundef 128, ptr noundef nonnull %4) #8
+  %230 = call i32 @__sched_cpucount(i64 noundef 128, ptr noundef nonnull %4) #10
   %231 = icmp sgt i32 %230, 0
   br i1 %231, label %232, label %234
 
 232:                                              ; preds = %229
-  %233 = call i32 @sched_setaffinity(i32 noundef 0, i64 noundef 128, ptr noundef nonnull %4) #8
+  %233 = call i32 @sched_setaffinity(i32 noundef 0, i64 noundef 128, ptr noundef nonnull %4) #10
   br label %234
 
 234:                                              ; preds = %232, %229
-  call void @llvm.lifetime.end.p0(ptr nonnull %4) #8
+  call void @llvm.lifetime.end.p0(ptr nonnull %4) #10
   store i32 1, ptr %32, align 4
   %235 = getelementptr inbounds nuw i8, ptr %213, i64 512
   %236 = atomicrmw add ptr %235, i32 1 seq_cst, align 128
@@ -1887,7 +3451,7 @@ define internal noalias noundef nonnull ptr @worker(ptr noundef %0) #6 {
   br i1 %267, label %268, label %252
 
 268:                                              ; preds = %265, %245, %234
-  %269 = call i64 (i64, ...) @syscall(i64 noundef 98, ptr noundef nonnull %214, i32 noundef 128, i32 noundef %215, ptr noundef null, ptr noundef null, i32 noundef 0) #8
+  %269 = call i64 (i64, ...) @syscall(i64 noundef 98, ptr noundef nonnull %214, i32 noundef 128, i32 noundef %215, ptr noundef null, ptr noundef null, i32 noundef 0) #10
   br label %270
 
 270:                                              ; preds = %260, %268
@@ -1895,13 +3459,13 @@ define internal noalias noundef nonnull ptr @worker(ptr noundef %0) #6 {
   %272 = getelementptr inbounds nuw i8, ptr %213, i64 644
   %273 = load atomic i32, ptr %272 monotonic, align 4
   store i32 %273, ptr %15, align 8
-  %274 = call i32 @sched_getcpu() #8
+  %274 = call i32 @sched_getcpu() #10
   %275 = icmp eq i32 %274, %273
   br i1 %275, label %276, label %295
 
 276:                                              ; preds = %270
   %277 = load ptr, ptr %11, align 8
-  call void @llvm.lifetime.start.p0(ptr nonnull %3) #8
+  call void @llvm.lifetime.start.p0(ptr nonnull %3) #10
   %278 = getelementptr inbounds nuw i8, ptr %277, i64 8
   call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(128) %3, ptr noundef nonnull readonly align 8 dereferenceable(128) %278, i64 128, i1 false)
   %279 = icmp ult i32 %273, 1024
@@ -1920,28 +3484,28 @@ define internal noalias noundef nonnull ptr @worker(ptr noundef %0) #6 {
   br label %289
 
 289:                                              ; preds = %280, %276
-  %290 = call i32 @__sched_cpucount(i64 noundef 128, ptr noundef nonnull %3) #8
+  %290 = call i32 @__sched_cpucount(i64 noundef 128, ptr noundef nonnull %3) #10
   %291 = icmp sgt i32 %290, 0
   br i1 %291, label %292, label %294
 
 292:                                              ; preds = %289
-  %293 = call i32 @sched_setaffinity(i32 noundef 0, i64 noundef 128, ptr noundef nonnull %3) #8
+  %293 = call i32 @sched_setaffinity(i32 noundef 0, i64 noundef 128, ptr noundef nonnull %3) #10
   br label %294
 
 294:                                              ; preds = %292, %289
-  call void @llvm.lifetime.end.p0(ptr nonnull %3) #8
+  call void @llvm.lifetime.end.p0(ptr nonnull %3) #10
   store i32 1, ptr %32, align 4
   br label %295
 
 295:                                              ; preds = %270, %294
   store i64 -1, ptr %14, align 8
-  call void @llvm.lifetime.start.p0(ptr nonnull %2) #8
-  %296 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %2) #8
+  call void @llvm.lifetime.start.p0(ptr nonnull %2) #10
+  %296 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %2) #10
   %297 = load i64, ptr %2, align 8
   %298 = mul nsw i64 %297, 1000000000
   %299 = load i64, ptr %36, align 8
   %300 = add nsw i64 %298, %299
-  call void @llvm.lifetime.end.p0(ptr nonnull %2) #8
+  call void @llvm.lifetime.end.p0(ptr nonnull %2) #10
   br label %301
 
 301:                                              ; preds = %201, %204, %295, %195
@@ -2048,7 +3612,7 @@ define internal fastcc i32 @take_steps(ptr noundef nonnull captures(none) %0, i3
   %77 = tail call i64 @llvm.smin.i64(i64 %76, i64 %61)
   %78 = load ptr, ptr %14, align 8
   %79 = load ptr, ptr %15, align 16
-  tail call void %78(ptr noundef %79, i64 noundef %75, i64 noundef %77, i64 noundef %16) #8
+  tail call void %78(ptr noundef %79, i64 noundef %75, i64 noundef %77, i64 noundef %16) #10
   %80 = add i32 %36, 1
   br i1 %17, label %87, label %81
 
@@ -2084,22 +3648,24 @@ declare i32 @sched_setaffinity(i32 noundef, i64 noundef, ptr noundef) local_unna
 declare i32 @clock_gettime(i32 noundef, ptr noundef) local_unnamed_addr #1
 
 ; Function Attrs: nocallback nocreateundeforpoison nofree nosync nounwind speculatable willreturn memory(none)
-declare i32 @llvm.smin.i32(i32, i32) #7
+declare i64 @llvm.smin.i64(i64, i64) #9
 
 ; Function Attrs: nocallback nocreateundeforpoison nofree nosync nounwind speculatable willreturn memory(none)
-declare i64 @llvm.smax.i64(i64, i64) #7
+declare i32 @llvm.smin.i32(i32, i32) #9
 
 ; Function Attrs: nocallback nocreateundeforpoison nofree nosync nounwind speculatable willreturn memory(none)
-declare i64 @llvm.smin.i64(i64, i64) #7
+declare i64 @llvm.smax.i64(i64, i64) #9
 
 attributes #0 = { mustprogress nofree norecurse nounwind willreturn memory(readwrite, argmem: none, inaccessiblemem: none, target_mem0: none, target_mem1: none) "no-trapping-math"="true" }
 attributes #1 = { nounwind "no-trapping-math"="true" }
 attributes #2 = { mustprogress nocallback nofree nosync nounwind willreturn memory(argmem: readwrite) }
 attributes #3 = { mustprogress nocallback nofree nounwind willreturn memory(argmem: readwrite) }
-attributes #4 = { nofree norecurse nounwind memory(readwrite, target_mem0: none, target_mem1: none) "no-trapping-math"="true" }
-attributes #5 = { mustprogress nocallback nofree nounwind willreturn memory(argmem: write) }
-attributes #6 = { noreturn nounwind "no-trapping-math"="true" }
-attributes #7 = { nocallback nocreateundeforpoison nofree nosync nounwind speculatable willreturn memory(none) }
-attributes #8 = { nounwind }
+attributes #4 = { nofree norecurse nosync nounwind memory(readwrite, inaccessiblemem: none, target_mem0: none, target_mem1: none) "no-trapping-math"="true" }
+attributes #5 = { nofree norecurse nounwind memory(readwrite, target_mem0: none, target_mem1: none) "no-trapping-math"="true" }
+attributes #6 = { mustprogress nofree norecurse nosync nounwind willreturn memory(readwrite, inaccessiblemem: none, target_mem0: none, target_mem1: none) "no-trapping-math"="true" }
+attributes #7 = { mustprogress nocallback nofree nounwind willreturn memory(argmem: write) }
+attributes #8 = { noreturn nounwind "no-trapping-math"="true" }
+attributes #9 = { nocallback nocreateundeforpoison nofree nosync nounwind speculatable willreturn memory(none) }
+attributes #10 = { nounwind }
 
 

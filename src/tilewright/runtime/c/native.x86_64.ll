@@ -1,11 +1,17 @@
 
 %struct.tw_caller = type { i32, i32, ptr }
+%struct.tw_loop = type { i64, i64, ptr, ptr }
 %struct.timespec = type { i64, i64 }
 %struct.__sigset_t = type { [16 x i64] }
 %union.pthread_attr_t = type { i64, [48 x i8] }
 %struct.steps = type { i64, [120 x i8] }
-%struct.tw_size = type { i64, i64, i64, i64 }
 %struct.tw_extent = type { i64, i64, i64 }
+%struct.tw_size = type { i64, i64, i64, i64 }
+%struct.suppression = type { %struct.array, %struct.array, float, float, i64, i64, i64, ptr, ptr, ptr, i64 }
+%struct.array = type { ptr, i64, ptr, ptr }
+%struct.item = type { i64, i64 }
+%struct.box = type { float, float, float, float, float }
+%struct.top = type { %struct.array, %struct.array, i64, i64, i64, ptr }
 %struct.cpu_set_t = type { [16 x i64] }
 %struct.worker = type { ptr, [16 x i64], i64, i32, i32 }
 %struct.region = type { i64, ptr, ptr, i64, i64, i32, i32, i64, i32, [68 x i8], i32, [124 x i8], i32, i32, [120 x i8], [256 x %struct.steps] }
@@ -14,6 +20,8 @@
 @key = internal unnamed_addr global i32 0, align 4
 @the_pool = internal unnamed_addr global ptr null, align 8
 @__const.tw_parallel.unknown = private unnamed_addr constant %struct.tw_caller { i32 256, i32 0, ptr null }, align 8
+@tw_suppress.loop = internal global %struct.tw_loop zeroinitializer, align 8
+@tw_top_k.loop = internal global %struct.tw_loop zeroinitializer, align 8
 @inherited = internal unnamed_addr global i32 0, align 4
 @new_pool.claimed = internal global i32 0, align 4
 @__const.worker.caller = private unnamed_addr constant %struct.tw_caller { i32 0, i32 1, ptr null }, align 8
@@ -37,7 +45,7 @@ define void @tw_enter(ptr noundef initializes((0, 16)) %0, i32 noundef %1) local
 
 7:                                                ; preds = %2
   %8 = load i32, ptr @key, align 4
-  %9 = tail call ptr @pthread_getspecific(i32 noundef %8) #7
+  %9 = tail call ptr @pthread_getspecific(i32 noundef %8) #9
   store ptr %9, ptr %5, align 8
   %10 = icmp eq ptr %9, null
   br i1 %10, label %14, label %11
@@ -50,7 +58,7 @@ define void @tw_enter(ptr noundef initializes((0, 16)) %0, i32 noundef %1) local
 
 14:                                               ; preds = %11, %7
   %15 = load i32, ptr @key, align 4
-  %16 = tail call i32 @pthread_setspecific(i32 noundef %15, ptr noundef nonnull %0) #7
+  %16 = tail call i32 @pthread_setspecific(i32 noundef %15, ptr noundef nonnull %0) #9
   %17 = load ptr, ptr %5, align 8
   %18 = icmp eq ptr %17, null
   br i1 %18, label %19, label %22
@@ -75,22 +83,22 @@ define internal fastcc ptr @ready_pool() unnamed_addr #1 {
   br i1 %3, label %4, label %32
 
 4:                                                ; preds = %0
-  %5 = tail call ptr @mmap(ptr noundef null, i64 noundef 531200, i32 noundef 3, i32 noundef 34, i32 noundef -1, i64 noundef 0) #7
+  %5 = tail call ptr @mmap(ptr noundef null, i64 noundef 531200, i32 noundef 3, i32 noundef 34, i32 noundef -1, i64 noundef 0) #9
   %6 = icmp eq ptr %5, inttoptr (i64 -1 to ptr)
   br i1 %6, label %75, label %7
 
 7:                                                ; preds = %4
-  %8 = tail call i32 @madvise(ptr noundef %5, i64 noundef 531200, i32 noundef 18) #7
+  %8 = tail call i32 @madvise(ptr noundef %5, i64 noundef 531200, i32 noundef 18) #9
   %9 = icmp ne i32 %8, 0
   %10 = zext i1 %9 to i32
-  call void @llvm.lifetime.start.p0(ptr nonnull %1) #7
-  %11 = call i32 @pthread_key_create(ptr noundef nonnull %1, ptr noundef null) #7
+  call void @llvm.lifetime.start.p0(ptr nonnull %1) #9
+  %11 = call i32 @pthread_key_create(ptr noundef nonnull %1, ptr noundef null) #9
   %12 = icmp eq i32 %11, 0
   br i1 %12, label %15, label %13
 
 13:                                               ; preds = %7
-  %14 = call i32 @munmap(ptr noundef %5, i64 noundef 531200) #7
-  call void @llvm.lifetime.end.p0(ptr nonnull %1) #7
+  %14 = call i32 @munmap(ptr noundef %5, i64 noundef 531200) #9
+  call void @llvm.lifetime.end.p0(ptr nonnull %1) #9
   br label %75
 
 15:                                               ; preds = %7
@@ -100,8 +108,8 @@ define internal fastcc ptr @ready_pool() unnamed_addr #1 {
   br i1 %17, label %29, label %19
 
 19:                                               ; preds = %15
-  %20 = call i32 @pthread_key_delete(i32 noundef %18) #7
-  %21 = call i32 @munmap(ptr noundef %5, i64 noundef 531200) #7
+  %20 = call i32 @pthread_key_delete(i32 noundef %18) #9
+  %21 = call i32 @munmap(ptr noundef %5, i64 noundef 531200) #9
   %22 = load atomic i64, ptr @the_pool seq_cst, align 8
   %23 = icmp eq i64 %22, 0
   br i1 %23, label %24, label %27
@@ -114,7 +122,7 @@ define internal fastcc ptr @ready_pool() unnamed_addr #1 {
 
 27:                                               ; preds = %24, %19
   %28 = phi i64 [ %22, %19 ], [ %25, %24 ]
-  call void @llvm.lifetime.end.p0(ptr nonnull %1) #7
+  call void @llvm.lifetime.end.p0(ptr nonnull %1) #9
   br label %32
 
 29:                                               ; preds = %15
@@ -122,7 +130,7 @@ define internal fastcc ptr @ready_pool() unnamed_addr #1 {
   store i32 %10, ptr @inherited, align 4
   %30 = ptrtoint ptr %5 to i64
   store atomic i64 %30, ptr @the_pool seq_cst, align 8
-  call void @llvm.lifetime.end.p0(ptr nonnull %1) #7
+  call void @llvm.lifetime.end.p0(ptr nonnull %1) #9
   %31 = icmp eq ptr %5, null
   br i1 %31, label %75, label %36
 
@@ -145,7 +153,7 @@ define internal fastcc ptr @ready_pool() unnamed_addr #1 {
   br i1 %43, label %48, label %44
 
 44:                                               ; preds = %40
-  %45 = call i32 @getpid() #7
+  %45 = call i32 @getpid() #9
   %46 = icmp eq i32 %42, %45
   br i1 %46, label %48, label %47
 
@@ -166,12 +174,12 @@ define internal fastcc ptr @ready_pool() unnamed_addr #1 {
 54:                                               ; preds = %51
   %55 = getelementptr inbounds nuw i8, ptr %38, i64 8
   call void @llvm.memset.p0.i64(ptr noundef nonnull align 8 dereferenceable(128) %55, i8 0, i64 128, i1 false)
-  %56 = call i32 @sched_getaffinity(i32 noundef 0, i64 noundef 128, ptr noundef nonnull %55) #7
+  %56 = call i32 @sched_getaffinity(i32 noundef 0, i64 noundef 128, ptr noundef nonnull %55) #9
   %57 = icmp eq i32 %56, 0
   br i1 %57, label %58, label %60
 
 58:                                               ; preds = %54
-  %59 = call i32 @__sched_cpucount(i64 noundef 128, ptr noundef nonnull %55) #7
+  %59 = call i32 @__sched_cpucount(i64 noundef 128, ptr noundef nonnull %55) #9
   br label %60
 
 60:                                               ; preds = %54, %58
@@ -183,7 +191,7 @@ define internal fastcc ptr @ready_pool() unnamed_addr #1 {
   %66 = call range(i32 -2147483648, 257) i32 @llvm.smin.i32(i32 %65, i32 256)
   %67 = getelementptr inbounds nuw i8, ptr %38, i64 4
   store i32 %66, ptr %67, align 4
-  %68 = call i32 @getpid() #7
+  %68 = call i32 @getpid() #9
   %69 = getelementptr inbounds nuw i8, ptr %38, i64 136
   store i32 %68, ptr %69, align 8
   %70 = getelementptr inbounds nuw i8, ptr %38, i64 144
@@ -220,7 +228,7 @@ define void @tw_leave(ptr noundef readonly captures(address) %0) local_unnamed_a
 
 5:                                                ; preds = %1
   %6 = load i32, ptr @key, align 4
-  %7 = tail call ptr @pthread_getspecific(i32 noundef %6) #7
+  %7 = tail call ptr @pthread_getspecific(i32 noundef %6) #9
   %8 = icmp eq ptr %7, %0
   br i1 %8, label %9, label %19
 
@@ -228,7 +236,7 @@ define void @tw_leave(ptr noundef readonly captures(address) %0) local_unnamed_a
   %10 = load i32, ptr @key, align 4
   %11 = getelementptr inbounds nuw i8, ptr %0, i64 8
   %12 = load ptr, ptr %11, align 8
-  %13 = tail call i32 @pthread_setspecific(i32 noundef %10, ptr noundef %12) #7
+  %13 = tail call i32 @pthread_setspecific(i32 noundef %10, ptr noundef %12) #9
   %14 = load ptr, ptr %11, align 8
   %15 = icmp eq ptr %14, null
   br i1 %15, label %16, label %19
@@ -255,7 +263,7 @@ define void @tw_parallel(ptr noundef %0, ptr noundef %1, i64 noundef %2, i64 nou
   %15 = alloca i64, align 8
   %16 = alloca %struct.timespec, align 8
   %17 = alloca %struct.tw_caller, align 8
-  call void @llvm.lifetime.start.p0(ptr nonnull %17) #7
+  call void @llvm.lifetime.start.p0(ptr nonnull %17) #9
   call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(16) %17, ptr noundef nonnull align 8 dereferenceable(16) @__const.tw_parallel.unknown, i64 16, i1 false)
   %18 = tail call fastcc ptr @ready_pool()
   %19 = icmp eq ptr %18, null
@@ -263,13 +271,13 @@ define void @tw_parallel(ptr noundef %0, ptr noundef %1, i64 noundef %2, i64 nou
 
 20:                                               ; preds = %6
   %21 = load i32, ptr @key, align 4
-  %22 = tail call ptr @pthread_getspecific(i32 noundef %21) #7
+  %22 = tail call ptr @pthread_getspecific(i32 noundef %21) #9
   %23 = icmp eq ptr %22, null
   br i1 %23, label %24, label %27
 
 24:                                               ; preds = %20
   %25 = load i32, ptr @key, align 4
-  %26 = call i32 @pthread_setspecific(i32 noundef %25, ptr noundef nonnull %17) #7
+  %26 = call i32 @pthread_setspecific(i32 noundef %25, ptr noundef nonnull %17) #9
   br label %27
 
 27:                                               ; preds = %24, %20
@@ -303,19 +311,19 @@ define void @tw_parallel(ptr noundef %0, ptr noundef %1, i64 noundef %2, i64 nou
   %51 = getelementptr inbounds nuw i8, ptr %50, i64 4
   %52 = load i32, ptr %51, align 4
   store i32 1, ptr %51, align 4
-  call void %0(ptr noundef %1, i64 noundef 0, i64 noundef %2, i64 noundef 0) #7
+  call void %0(ptr noundef %1, i64 noundef 0, i64 noundef %2, i64 noundef 0) #9
   store i32 %52, ptr %51, align 4
   br label %556
 
 53:                                               ; preds = %42
-  call void @llvm.lifetime.start.p0(ptr nonnull %16) #7
-  %54 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %16) #7
+  call void @llvm.lifetime.start.p0(ptr nonnull %16) #9
+  %54 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %16) #9
   %55 = load i64, ptr %16, align 8
   %56 = mul nsw i64 %55, 1000000000
   %57 = getelementptr inbounds nuw i8, ptr %16, i64 8
   %58 = load i64, ptr %57, align 8
   %59 = add nsw i64 %56, %58
-  call void @llvm.lifetime.end.p0(ptr nonnull %16) #7
+  call void @llvm.lifetime.end.p0(ptr nonnull %16) #9
   %60 = icmp eq ptr %5, null
   br i1 %60, label %63, label %61
 
@@ -364,21 +372,21 @@ define void @tw_parallel(ptr noundef %0, ptr noundef %1, i64 noundef %2, i64 nou
   br i1 %91, label %92, label %114
 
 92:                                               ; preds = %88
-  call void @llvm.lifetime.start.p0(ptr nonnull %12) #7
-  call void @llvm.lifetime.start.p0(ptr nonnull %13) #7
-  call void @llvm.lifetime.start.p0(ptr nonnull %14) #7
-  %93 = call i32 @sigfillset(ptr noundef nonnull %12) #7
-  %94 = call i32 @pthread_sigmask(i32 noundef 2, ptr noundef nonnull %12, ptr noundef nonnull %13) #7
-  %95 = call i32 @pthread_attr_init(ptr noundef nonnull %14) #7
-  %96 = call i32 @pthread_attr_setdetachstate(ptr noundef nonnull %14, i32 noundef 1) #7
-  call void @llvm.lifetime.start.p0(ptr nonnull %15) #7
+  call void @llvm.lifetime.start.p0(ptr nonnull %12) #9
+  call void @llvm.lifetime.start.p0(ptr nonnull %13) #9
+  call void @llvm.lifetime.start.p0(ptr nonnull %14) #9
+  %93 = call i32 @sigfillset(ptr noundef nonnull %12) #9
+  %94 = call i32 @pthread_sigmask(i32 noundef 2, ptr noundef nonnull %12, ptr noundef nonnull %13) #9
+  %95 = call i32 @pthread_attr_init(ptr noundef nonnull %14) #9
+  %96 = call i32 @pthread_attr_setdetachstate(ptr noundef nonnull %14, i32 noundef 1) #9
+  call void @llvm.lifetime.start.p0(ptr nonnull %15) #9
   %97 = load atomic i32, ptr %85 seq_cst, align 4
   %98 = icmp slt i32 %97, %84
   br i1 %98, label %99, label %111
 
 99:                                               ; preds = %92, %107
   %100 = phi i32 [ %108, %107 ], [ %84, %92 ]
-  %101 = call i32 @pthread_create(ptr noundef nonnull %15, ptr noundef nonnull %14, ptr noundef nonnull @worker, ptr noundef nonnull %18) #7
+  %101 = call i32 @pthread_create(ptr noundef nonnull %15, ptr noundef nonnull %14, ptr noundef nonnull @worker, ptr noundef nonnull %18) #9
   %102 = icmp eq i32 %101, 0
   br i1 %102, label %103, label %105
 
@@ -398,13 +406,13 @@ define void @tw_parallel(ptr noundef %0, ptr noundef %1, i64 noundef %2, i64 nou
   br i1 %110, label %99, label %111
 
 111:                                              ; preds = %107, %92
-  %112 = call i32 @pthread_attr_destroy(ptr noundef nonnull %14) #7
-  %113 = call i32 @pthread_sigmask(i32 noundef 2, ptr noundef nonnull %13, ptr noundef null) #7
+  %112 = call i32 @pthread_attr_destroy(ptr noundef nonnull %14) #9
+  %113 = call i32 @pthread_sigmask(i32 noundef 2, ptr noundef nonnull %13, ptr noundef null) #9
   store atomic i32 0, ptr %89 seq_cst, align 4
-  call void @llvm.lifetime.end.p0(ptr nonnull %15) #7
-  call void @llvm.lifetime.end.p0(ptr nonnull %14) #7
-  call void @llvm.lifetime.end.p0(ptr nonnull %13) #7
-  call void @llvm.lifetime.end.p0(ptr nonnull %12) #7
+  call void @llvm.lifetime.end.p0(ptr nonnull %15) #9
+  call void @llvm.lifetime.end.p0(ptr nonnull %14) #9
+  call void @llvm.lifetime.end.p0(ptr nonnull %13) #9
+  call void @llvm.lifetime.end.p0(ptr nonnull %12) #9
   br label %114
 
 114:                                              ; preds = %111, %88, %80
@@ -678,15 +686,15 @@ define void @tw_parallel(ptr noundef %0, ptr noundef %1, i64 noundef %2, i64 nou
 295:                                              ; preds = %291, %287, %151, %76, %63
   %296 = load i32, ptr %44, align 4
   store i32 1, ptr %44, align 4
-  call void %0(ptr noundef %1, i64 noundef 0, i64 noundef %2, i64 noundef 0) #7
+  call void %0(ptr noundef %1, i64 noundef 0, i64 noundef %2, i64 noundef 0) #9
   store i32 %296, ptr %44, align 4
-  call void @llvm.lifetime.start.p0(ptr nonnull %11) #7
-  %297 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %11) #7
+  call void @llvm.lifetime.start.p0(ptr nonnull %11) #9
+  %297 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %11) #9
   %298 = load i64, ptr %11, align 8
   %299 = mul nsw i64 %298, 1000000000
   %300 = getelementptr inbounds nuw i8, ptr %11, i64 8
   %301 = load i64, ptr %300, align 8
-  call void @llvm.lifetime.end.p0(ptr nonnull %11) #7
+  call void @llvm.lifetime.end.p0(ptr nonnull %11) #9
   %302 = sub i64 %301, %59
   %303 = add i64 %302, %299
   br label %541
@@ -755,7 +763,7 @@ define void @tw_parallel(ptr noundef %0, ptr noundef %1, i64 noundef %2, i64 nou
   %341 = getelementptr inbounds nuw i8, ptr %164, i64 48
   store atomic i64 %59, ptr %341 monotonic, align 16
   %342 = getelementptr inbounds nuw i8, ptr %164, i64 56
-  %343 = call i32 @sched_getcpu() #7
+  %343 = call i32 @sched_getcpu() #9
   store atomic i32 %343, ptr %342 monotonic, align 8
   %344 = getelementptr inbounds nuw i8, ptr %164, i64 128
   store atomic i32 0, ptr %344 monotonic, align 128
@@ -805,19 +813,19 @@ define void @tw_parallel(ptr noundef %0, ptr noundef %1, i64 noundef %2, i64 nou
 
 380:                                              ; preds = %370
   %381 = getelementptr inbounds nuw i8, ptr %18, i64 644
-  %382 = call i32 @sched_getcpu() #7
+  %382 = call i32 @sched_getcpu() #9
   store atomic i32 %382, ptr %381 monotonic, align 4
   %383 = getelementptr inbounds nuw i8, ptr %18, i64 640
   %384 = atomicrmw add ptr %383, i32 1 seq_cst, align 128
-  %385 = call i64 (i64, ...) @syscall(i64 noundef 202, ptr noundef nonnull %383, i32 noundef 129, i32 noundef range(i32 1, 3) %154, ptr noundef null, ptr noundef null, i32 noundef 0) #7
-  call void @llvm.lifetime.start.p0(ptr nonnull %10) #7
-  %386 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %10) #7
+  %385 = call i64 (i64, ...) @syscall(i64 noundef 202, ptr noundef nonnull %383, i32 noundef 129, i32 noundef range(i32 1, 3) %154, ptr noundef null, ptr noundef null, i32 noundef 0) #9
+  call void @llvm.lifetime.start.p0(ptr nonnull %10) #9
+  %386 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %10) #9
   %387 = load i64, ptr %10, align 8
   %388 = mul nsw i64 %387, 1000000000
   %389 = getelementptr inbounds nuw i8, ptr %10, i64 8
   %390 = load i64, ptr %389, align 8
   %391 = add nsw i64 %388, %390
-  call void @llvm.lifetime.end.p0(ptr nonnull %10) #7
+  call void @llvm.lifetime.end.p0(ptr nonnull %10) #9
   br label %392
 
 392:                                              ; preds = %380, %370
@@ -904,7 +912,7 @@ define void @tw_parallel(ptr noundef %0, ptr noundef %1, i64 noundef %2, i64 nou
   %453 = call i64 @llvm.smin.i64(i64 %452, i64 %437)
   %454 = load ptr, ptr %335, align 8
   %455 = load ptr, ptr %336, align 16
-  call void %454(ptr noundef %455, i64 noundef %451, i64 noundef %453, i64 noundef 0) #7
+  call void %454(ptr noundef %455, i64 noundef %451, i64 noundef %453, i64 noundef 0) #9
   %456 = add i32 %412, 1
   %457 = load atomic i64, ptr %403 acquire, align 8
   br label %408
@@ -919,13 +927,13 @@ define void @tw_parallel(ptr noundef %0, ptr noundef %1, i64 noundef %2, i64 nou
   br i1 %461, label %474, label %462
 
 462:                                              ; preds = %460
-  call void @llvm.lifetime.start.p0(ptr nonnull %9) #7
-  %463 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %9) #7
+  call void @llvm.lifetime.start.p0(ptr nonnull %9) #9
+  %463 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %9) #9
   %464 = load i64, ptr %9, align 8
   %465 = mul nsw i64 %464, 1000000000
   %466 = getelementptr inbounds nuw i8, ptr %9, i64 8
   %467 = load i64, ptr %466, align 8
-  call void @llvm.lifetime.end.p0(ptr nonnull %9) #7
+  call void @llvm.lifetime.end.p0(ptr nonnull %9) #9
   %468 = sub i64 %467, %393
   %469 = add i64 %468, %465
   %470 = zext i32 %365 to i64
@@ -969,13 +977,13 @@ define void @tw_parallel(ptr noundef %0, ptr noundef %1, i64 noundef %2, i64 nou
   br i1 %496, label %497, label %517
 
 497:                                              ; preds = %494
-  call void @llvm.lifetime.start.p0(ptr nonnull %8) #7
-  %498 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %8) #7
+  call void @llvm.lifetime.start.p0(ptr nonnull %8) #9
+  %498 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %8) #9
   %499 = load i64, ptr %8, align 8
   %500 = mul nsw i64 %499, 1000000000
   %501 = load i64, ptr %486, align 8
   %502 = add nsw i64 %500, %501
-  call void @llvm.lifetime.end.p0(ptr nonnull %8) #7
+  call void @llvm.lifetime.end.p0(ptr nonnull %8) #9
   %503 = icmp eq i64 %489, 0
   %504 = select i1 %503, i64 %502, i64 %489
   %505 = sub nsw i64 %502, %504
@@ -995,7 +1003,7 @@ define void @tw_parallel(ptr noundef %0, ptr noundef %1, i64 noundef %2, i64 nou
 
 514:                                              ; preds = %510, %507
   %515 = phi i32 [ %511, %510 ], [ %488, %507 ]
-  %516 = call i64 (i64, ...) @syscall(i64 noundef 202, ptr noundef nonnull %344, i32 noundef 128, i32 noundef %515, ptr noundef null, ptr noundef null, i32 noundef 0) #7
+  %516 = call i64 (i64, ...) @syscall(i64 noundef 202, ptr noundef nonnull %344, i32 noundef 128, i32 noundef %515, ptr noundef null, ptr noundef null, i32 noundef 0) #9
   br label %517
 
 517:                                              ; preds = %514, %510, %497, %494
@@ -1012,12 +1020,12 @@ define void @tw_parallel(ptr noundef %0, ptr noundef %1, i64 noundef %2, i64 nou
   br i1 %60, label %556, label %525
 
 525:                                              ; preds = %523
-  call void @llvm.lifetime.start.p0(ptr nonnull %7) #7
-  %526 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %7) #7
+  call void @llvm.lifetime.start.p0(ptr nonnull %7) #9
+  %526 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %7) #9
   %527 = load i64, ptr %7, align 8
   %528 = getelementptr inbounds nuw i8, ptr %7, i64 8
   %529 = load i64, ptr %528, align 8
-  call void @llvm.lifetime.end.p0(ptr nonnull %7) #7
+  call void @llvm.lifetime.end.p0(ptr nonnull %7) #9
   %530 = getelementptr inbounds nuw i8, ptr %5, i64 16
   %531 = load atomic i64, ptr %530 monotonic, align 8
   %532 = icmp eq i64 %531, 0
@@ -1066,11 +1074,11 @@ define void @tw_parallel(ptr noundef %0, ptr noundef %1, i64 noundef %2, i64 nou
 
 559:                                              ; preds = %556
   %560 = load i32, ptr @key, align 4
-  %561 = call i32 @pthread_setspecific(i32 noundef %560, ptr noundef null) #7
+  %561 = call i32 @pthread_setspecific(i32 noundef %560, ptr noundef null) #9
   br label %562
 
 562:                                              ; preds = %559, %556
-  call void @llvm.lifetime.end.p0(ptr nonnull %17) #7
+  call void @llvm.lifetime.end.p0(ptr nonnull %17) #9
   ret void
 }
 
@@ -1083,7 +1091,7 @@ define void @tw_call(ptr noundef readonly captures(none) %0, ptr noundef %1, ptr
   %7 = alloca i32, align 4
   %8 = alloca i32, align 4
   %9 = alloca %struct.tw_caller, align 8
-  call void @llvm.lifetime.start.p0(ptr nonnull %9) #7
+  call void @llvm.lifetime.start.p0(ptr nonnull %9) #9
   %10 = tail call fastcc ptr @ready_pool()
   store i32 %4, ptr %9, align 8
   %11 = getelementptr inbounds nuw i8, ptr %9, i64 4
@@ -1095,7 +1103,7 @@ define void @tw_call(ptr noundef readonly captures(none) %0, ptr noundef %1, ptr
 
 14:                                               ; preds = %5
   %15 = load i32, ptr @key, align 4
-  %16 = tail call ptr @pthread_getspecific(i32 noundef %15) #7
+  %16 = tail call ptr @pthread_getspecific(i32 noundef %15) #9
   store ptr %16, ptr %12, align 8
   %17 = icmp eq ptr %16, null
   br i1 %17, label %21, label %18
@@ -1108,7 +1116,7 @@ define void @tw_call(ptr noundef readonly captures(none) %0, ptr noundef %1, ptr
 
 21:                                               ; preds = %18, %14
   %22 = load i32, ptr @key, align 4
-  %23 = call i32 @pthread_setspecific(i32 noundef %22, ptr noundef nonnull %9) #7
+  %23 = call i32 @pthread_setspecific(i32 noundef %22, ptr noundef nonnull %9) #9
   %24 = load ptr, ptr %12, align 8
   %25 = icmp eq ptr %24, null
   br i1 %25, label %26, label %29
@@ -1128,7 +1136,7 @@ define void @tw_call(ptr noundef readonly captures(none) %0, ptr noundef %1, ptr
   store i32 %31, ptr %7, align 4
   call void @llvm.x86.sse.ldmxcsr(ptr nonnull %7)
   call void @llvm.lifetime.end.p0(ptr nonnull %7)
-  call void %0(ptr noundef %1, ptr noundef %2, ptr noundef %3) #7
+  call void %0(ptr noundef %1, ptr noundef %2, ptr noundef %3) #9
   call void @llvm.lifetime.start.p0(ptr nonnull %6)
   store i32 %30, ptr %6, align 4
   call void @llvm.x86.sse.ldmxcsr(ptr nonnull %6)
@@ -1140,14 +1148,14 @@ define void @tw_call(ptr noundef readonly captures(none) %0, ptr noundef %1, ptr
 
 35:                                               ; preds = %29
   %36 = load i32, ptr @key, align 4
-  %37 = call ptr @pthread_getspecific(i32 noundef %36) #7
+  %37 = call ptr @pthread_getspecific(i32 noundef %36) #9
   %38 = icmp eq ptr %37, %9
   br i1 %38, label %39, label %48
 
 39:                                               ; preds = %35
   %40 = load i32, ptr @key, align 4
   %41 = load ptr, ptr %12, align 8
-  %42 = call i32 @pthread_setspecific(i32 noundef %40, ptr noundef %41) #7
+  %42 = call i32 @pthread_setspecific(i32 noundef %40, ptr noundef %41) #9
   %43 = load ptr, ptr %12, align 8
   %44 = icmp eq ptr %43, null
   br i1 %44, label %45, label %48
@@ -1158,8 +1166,43 @@ define void @tw_call(ptr noundef readonly captures(none) %0, ptr noundef %1, ptr
   br label %48
 
 48:                                               ; preds = %29, %35, %39, %45
-  call void @llvm.lifetime.end.p0(ptr nonnull %9) #7
+  call void @llvm.lifetime.end.p0(ptr nonnull %9) #9
   ret void
+}
+
+; Function Attrs: nofree norecurse nosync nounwind memory(readwrite, inaccessiblemem: none, target_mem0: none, target_mem1: none)
+define void @tw_write_shapes(ptr noundef readonly captures(none) %0, ptr noundef readonly captures(none) %1, ptr noundef readonly captures(none) %2) local_unnamed_addr #5 {
+  %4 = getelementptr inbounds nuw i8, ptr %0, i64 16
+  %5 = load i64, ptr %4, align 8
+  %6 = icmp sgt i64 %5, 0
+  br i1 %6, label %7, label %9
+
+7:                                                ; preds = %3
+  %8 = getelementptr inbounds nuw i8, ptr %0, i64 32
+  br label %10
+
+9:                                                ; preds = %10, %3
+  ret void
+
+10:                                               ; preds = %7, %10
+  %11 = phi i64 [ 0, %7 ], [ %24, %10 ]
+  %12 = load ptr, ptr %8, align 8
+  %13 = getelementptr inbounds nuw %struct.tw_extent, ptr %12, i64 %11
+  %14 = getelementptr inbounds nuw i8, ptr %13, i64 16
+  %15 = load i64, ptr %14, align 8
+  %16 = getelementptr inbounds i64, ptr %1, i64 %15
+  %17 = load i64, ptr %16, align 8
+  %18 = load i64, ptr %13, align 8
+  %19 = getelementptr inbounds ptr, ptr %2, i64 %18
+  %20 = load ptr, ptr %19, align 8
+  %21 = getelementptr inbounds nuw i8, ptr %13, i64 8
+  %22 = load i64, ptr %21, align 8
+  %23 = getelementptr inbounds i64, ptr %20, i64 %22
+  store i64 %17, ptr %23, align 8
+  %24 = add nuw nsw i64 %11, 1
+  %25 = load i64, ptr %4, align 8
+  %26 = icmp slt i64 %24, %25
+  br i1 %26, label %10, label %9
 }
 
 ; Function Attrs: nounwind
@@ -1167,81 +1210,93 @@ define i64 @tw_find_sizes(ptr noundef readonly captures(none) %0, ptr noundef re
   %5 = getelementptr inbounds nuw i8, ptr %0, i64 8
   %6 = load i64, ptr %5, align 8
   %7 = icmp sgt i64 %6, 0
-  br i1 %7, label %8, label %35
+  br i1 %7, label %8, label %41
 
 8:                                                ; preds = %4
   %9 = getelementptr inbounds nuw i8, ptr %0, i64 24
   br label %10
 
-10:                                               ; preds = %8, %29
-  %11 = phi i64 [ 0, %8 ], [ %30, %29 ]
+10:                                               ; preds = %8, %35
+  %11 = phi i64 [ 0, %8 ], [ %36, %35 ]
   %12 = load ptr, ptr %9, align 8
   %13 = getelementptr inbounds nuw %struct.tw_size, ptr %12, i64 %11
   %14 = getelementptr inbounds nuw i8, ptr %13, i64 16
   %15 = load i64, ptr %14, align 8
-  %16 = getelementptr inbounds ptr, ptr %1, i64 %15
-  %17 = load ptr, ptr %16, align 8
-  %18 = getelementptr inbounds nuw i8, ptr %13, i64 24
-  %19 = load i64, ptr %18, align 8
-  %20 = getelementptr inbounds i64, ptr %17, i64 %19
-  %21 = load i64, ptr %20, align 8
-  %22 = getelementptr inbounds nuw i64, ptr %2, i64 %11
-  store i64 %21, ptr %22, align 8
-  %23 = load i64, ptr %13, align 8
-  %24 = icmp slt i64 %21, %23
-  br i1 %24, label %33, label %25
+  %16 = icmp slt i64 %15, 0
+  br i1 %16, label %17, label %19
 
-25:                                               ; preds = %10
-  %26 = getelementptr inbounds nuw i8, ptr %13, i64 8
+17:                                               ; preds = %10
+  %18 = getelementptr inbounds nuw i8, ptr %13, i64 8
+  br label %25
+
+19:                                               ; preds = %10
+  %20 = getelementptr inbounds nuw ptr, ptr %1, i64 %15
+  %21 = load ptr, ptr %20, align 8
+  %22 = getelementptr inbounds nuw i8, ptr %13, i64 24
+  %23 = load i64, ptr %22, align 8
+  %24 = getelementptr inbounds i64, ptr %21, i64 %23
+  br label %25
+
+25:                                               ; preds = %19, %17
+  %26 = phi ptr [ %18, %17 ], [ %24, %19 ]
   %27 = load i64, ptr %26, align 8
-  %28 = icmp sgt i64 %21, %27
-  br i1 %28, label %33, label %29
+  %28 = getelementptr inbounds nuw i64, ptr %2, i64 %11
+  store i64 %27, ptr %28, align 8
+  %29 = load i64, ptr %13, align 8
+  %30 = icmp slt i64 %27, %29
+  br i1 %30, label %39, label %31
 
-29:                                               ; preds = %25
-  %30 = add nuw nsw i64 %11, 1
-  %31 = load i64, ptr %5, align 8
-  %32 = icmp slt i64 %30, %31
-  br i1 %32, label %10, label %35
+31:                                               ; preds = %25
+  %32 = getelementptr inbounds nuw i8, ptr %13, i64 8
+  %33 = load i64, ptr %32, align 8
+  %34 = icmp sgt i64 %27, %33
+  br i1 %34, label %39, label %35
 
-33:                                               ; preds = %25, %10
-  %34 = add nuw nsw i64 %11, 1
-  br label %59
+35:                                               ; preds = %31
+  %36 = add nuw nsw i64 %11, 1
+  %37 = load i64, ptr %5, align 8
+  %38 = icmp slt i64 %36, %37
+  br i1 %38, label %10, label %41
 
-35:                                               ; preds = %29, %4
-  %36 = load ptr, ptr %0, align 8
-  tail call void %36(ptr noundef %2) #7
-  %37 = getelementptr inbounds nuw i8, ptr %0, i64 16
-  %38 = load i64, ptr %37, align 8
-  %39 = icmp sgt i64 %38, 0
-  br i1 %39, label %40, label %59
+39:                                               ; preds = %31, %25
+  %40 = add nuw nsw i64 %11, 1
+  br label %65
 
-40:                                               ; preds = %35
-  %41 = getelementptr inbounds nuw i8, ptr %0, i64 32
-  br label %42
+41:                                               ; preds = %35, %4
+  %42 = load ptr, ptr %0, align 8
+  tail call void %42(ptr noundef %2) #9
+  %43 = getelementptr inbounds nuw i8, ptr %0, i64 16
+  %44 = load i64, ptr %43, align 8
+  %45 = icmp sgt i64 %44, 0
+  br i1 %45, label %46, label %65
 
-42:                                               ; preds = %40, %42
-  %43 = phi i64 [ 0, %40 ], [ %56, %42 ]
-  %44 = load ptr, ptr %41, align 8
-  %45 = getelementptr inbounds nuw %struct.tw_extent, ptr %44, i64 %43
-  %46 = getelementptr inbounds nuw i8, ptr %45, i64 16
-  %47 = load i64, ptr %46, align 8
-  %48 = getelementptr inbounds i64, ptr %2, i64 %47
-  %49 = load i64, ptr %48, align 8
-  %50 = load i64, ptr %45, align 8
-  %51 = getelementptr inbounds ptr, ptr %3, i64 %50
-  %52 = load ptr, ptr %51, align 8
-  %53 = getelementptr inbounds nuw i8, ptr %45, i64 8
-  %54 = load i64, ptr %53, align 8
-  %55 = getelementptr inbounds i64, ptr %52, i64 %54
-  store i64 %49, ptr %55, align 8
-  %56 = add nuw nsw i64 %43, 1
-  %57 = load i64, ptr %37, align 8
-  %58 = icmp slt i64 %56, %57
-  br i1 %58, label %42, label %59
+46:                                               ; preds = %41
+  %47 = getelementptr inbounds nuw i8, ptr %0, i64 32
+  br label %48
 
-59:                                               ; preds = %42, %35, %33
-  %60 = phi i64 [ %34, %33 ], [ 0, %35 ], [ 0, %42 ]
-  ret i64 %60
+48:                                               ; preds = %48, %46
+  %49 = phi i64 [ 0, %46 ], [ %62, %48 ]
+  %50 = load ptr, ptr %47, align 8
+  %51 = getelementptr inbounds nuw %struct.tw_extent, ptr %50, i64 %49
+  %52 = getelementptr inbounds nuw i8, ptr %51, i64 16
+  %53 = load i64, ptr %52, align 8
+  %54 = getelementptr inbounds i64, ptr %2, i64 %53
+  %55 = load i64, ptr %54, align 8
+  %56 = load i64, ptr %51, align 8
+  %57 = getelementptr inbounds ptr, ptr %3, i64 %56
+  %58 = load ptr, ptr %57, align 8
+  %59 = getelementptr inbounds nuw i8, ptr %51, i64 8
+  %60 = load i64, ptr %59, align 8
+  %61 = getelementptr inbounds i64, ptr %58, i64 %60
+  store i64 %55, ptr %61, align 8
+  %62 = add nuw nsw i64 %49, 1
+  %63 = load i64, ptr %43, align 8
+  %64 = icmp slt i64 %62, %63
+  br i1 %64, label %48, label %65
+
+65:                                               ; preds = %48, %41, %39
+  %66 = phi i64 [ %40, %39 ], [ 0, %41 ], [ 0, %48 ]
+  ret i64 %66
 }
 
 ; Function Attrs: nounwind
@@ -1253,7 +1308,7 @@ define range(i64 -9223372036854775807, -9223372036854775808) i64 @tw_bench(ptr n
   %15 = alloca i32, align 4
   %16 = alloca i32, align 4
   %17 = alloca %struct.tw_caller, align 8
-  call void @llvm.lifetime.start.p0(ptr nonnull %17) #7
+  call void @llvm.lifetime.start.p0(ptr nonnull %17) #9
   %18 = getelementptr inbounds nuw i8, ptr %5, i64 8
   %19 = load i64, ptr %18, align 8
   %20 = icmp sgt i64 %19, 0
@@ -1272,7 +1327,7 @@ define range(i64 -9223372036854775807, -9223372036854775808) i64 @tw_bench(ptr n
 
 27:                                               ; preds = %21
   %28 = load i32, ptr @key, align 4
-  %29 = tail call ptr @pthread_getspecific(i32 noundef %28) #7
+  %29 = tail call ptr @pthread_getspecific(i32 noundef %28) #9
   store ptr %29, ptr %25, align 8
   %30 = icmp eq ptr %29, null
   br i1 %30, label %34, label %31
@@ -1285,7 +1340,7 @@ define range(i64 -9223372036854775807, -9223372036854775808) i64 @tw_bench(ptr n
 
 34:                                               ; preds = %31, %27
   %35 = load i32, ptr @key, align 4
-  %36 = call i32 @pthread_setspecific(i32 noundef %35, ptr noundef nonnull %17) #7
+  %36 = call i32 @pthread_setspecific(i32 noundef %35, ptr noundef nonnull %17) #9
   %37 = load ptr, ptr %25, align 8
   %38 = icmp eq ptr %37, null
   br i1 %38, label %39, label %42
@@ -1305,12 +1360,12 @@ define range(i64 -9223372036854775807, -9223372036854775808) i64 @tw_bench(ptr n
   store i32 %44, ptr %15, align 4
   call void @llvm.x86.sse.ldmxcsr(ptr nonnull %15)
   call void @llvm.lifetime.end.p0(ptr nonnull %15)
-  call void @llvm.lifetime.start.p0(ptr nonnull %14) #7
-  %45 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %14) #7
+  call void @llvm.lifetime.start.p0(ptr nonnull %14) #9
+  %45 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %14) #9
   %46 = load i64, ptr %14, align 8
   %47 = getelementptr inbounds nuw i8, ptr %14, i64 8
   %48 = load i64, ptr %47, align 8
-  call void @llvm.lifetime.end.p0(ptr nonnull %14) #7
+  call void @llvm.lifetime.end.p0(ptr nonnull %14) #9
   %49 = icmp sgt i32 %6, 0
   %50 = icmp ne i64 %22, 0
   %51 = select i1 %49, i1 %50, i1 false
@@ -1348,19 +1403,19 @@ define range(i64 -9223372036854775807, -9223372036854775808) i64 @tw_bench(ptr n
   br label %74
 
 74:                                               ; preds = %72, %70
-  call void @llvm.lifetime.start.p0(ptr nonnull %13) #7
-  %75 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %13) #7
+  call void @llvm.lifetime.start.p0(ptr nonnull %13) #9
+  %75 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %13) #9
   %76 = load i64, ptr %13, align 8
   %77 = load i64, ptr %55, align 8
-  call void @llvm.lifetime.end.p0(ptr nonnull %13) #7
-  call void %0(ptr noundef %1, ptr noundef %2, ptr noundef %3) #7
-  call void @llvm.lifetime.start.p0(ptr nonnull %12) #7
-  %78 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %12) #7
+  call void @llvm.lifetime.end.p0(ptr nonnull %13) #9
+  call void %0(ptr noundef %1, ptr noundef %2, ptr noundef %3) #9
+  call void @llvm.lifetime.start.p0(ptr nonnull %12) #9
+  %78 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %12) #9
   %79 = load i64, ptr %12, align 8
   %80 = mul nsw i64 %79, 1000000000
   %81 = load i64, ptr %56, align 8
   %82 = add nsw i64 %80, %81
-  call void @llvm.lifetime.end.p0(ptr nonnull %12) #7
+  call void @llvm.lifetime.end.p0(ptr nonnull %12) #9
   %83 = mul i64 %76, -1000000000
   %84 = sub i64 %83, %77
   %85 = add i64 %84, %82
@@ -1387,14 +1442,14 @@ define range(i64 -9223372036854775807, -9223372036854775808) i64 @tw_bench(ptr n
 
 98:                                               ; preds = %94
   %99 = load i32, ptr @key, align 4
-  %100 = call ptr @pthread_getspecific(i32 noundef %99) #7
+  %100 = call ptr @pthread_getspecific(i32 noundef %99) #9
   %101 = icmp eq ptr %100, %17
   br i1 %101, label %102, label %111
 
 102:                                              ; preds = %98
   %103 = load i32, ptr @key, align 4
   %104 = load ptr, ptr %25, align 8
-  %105 = call i32 @pthread_setspecific(i32 noundef %103, ptr noundef %104) #7
+  %105 = call i32 @pthread_setspecific(i32 noundef %103, ptr noundef %104) #9
   %106 = load ptr, ptr %25, align 8
   %107 = icmp eq ptr %106, null
   br i1 %107, label %108, label %111
@@ -1405,12 +1460,12 @@ define range(i64 -9223372036854775807, -9223372036854775808) i64 @tw_bench(ptr n
   br label %111
 
 111:                                              ; preds = %94, %98, %102, %108
-  call void @llvm.lifetime.end.p0(ptr nonnull %17) #7
+  call void @llvm.lifetime.end.p0(ptr nonnull %17) #9
   ret i64 %88
 }
 
 ; Function Attrs: nofree norecurse nounwind memory(readwrite, target_mem0: none, target_mem1: none)
-define internal void @read_pages(ptr noundef readonly captures(none) %0, i64 noundef %1, i64 noundef %2, i64 %3) #5 {
+define internal void @read_pages(ptr noundef readonly captures(none) %0, i64 noundef %1, i64 noundef %2, i64 %3) #6 {
   %5 = getelementptr inbounds nuw i8, ptr %0, i64 8
   %6 = load i64, ptr %5, align 8
   %7 = icmp sgt i64 %6, 0
@@ -1471,11 +1526,1694 @@ define internal void @read_pages(ptr noundef readonly captures(none) %0, i64 nou
   br i1 %47, label %9, label %8
 }
 
+; Function Attrs: nofree norecurse nosync nounwind memory(readwrite, inaccessiblemem: none, target_mem0: none, target_mem1: none)
+define i64 @tw_nonzero(ptr noundef readonly captures(none) %0, ptr noundef readonly captures(none) %1, ptr noundef readnone captures(none) %2) local_unnamed_addr #5 {
+  %4 = load ptr, ptr %0, align 8
+  %5 = load i64, ptr %1, align 8
+  %6 = getelementptr inbounds nuw i8, ptr %1, i64 8
+  %7 = shl nsw i64 %5, 4
+  %8 = getelementptr inbounds i8, ptr %6, i64 %7
+  %9 = getelementptr inbounds i64, ptr %6, i64 %5
+  %10 = getelementptr inbounds nuw i8, ptr %0, i64 8
+  %11 = load ptr, ptr %10, align 8
+  %12 = load i64, ptr %8, align 8
+  %13 = getelementptr inbounds nuw i8, ptr %8, i64 8
+  %14 = getelementptr inbounds i64, ptr %13, i64 %12
+  %15 = add i64 %5, -1
+  %16 = getelementptr i64, ptr %1, i64 %5
+  %17 = load i64, ptr %16, align 8
+  %18 = icmp sgt i64 %5, 1
+  br i1 %18, label %19, label %44
+
+19:                                               ; preds = %3
+  %20 = add nsw i64 %5, -2
+  %21 = and i64 %15, 7
+  %22 = icmp ult i64 %20, 7
+  br i1 %22, label %27, label %23
+
+23:                                               ; preds = %19
+  %24 = and i64 %15, -8
+  br label %58
+
+25:                                               ; preds = %58
+  %26 = icmp eq i64 %21, 0
+  br i1 %26, label %41, label %27
+
+27:                                               ; preds = %25, %19
+  %28 = phi i64 [ 0, %19 ], [ %93, %25 ]
+  %29 = phi i64 [ 1, %19 ], [ %92, %25 ]
+  %30 = icmp ne i64 %21, 0
+  tail call void @llvm.assume(i1 %30)
+  br label %31
+
+31:                                               ; preds = %31, %27
+  %32 = phi i64 [ %38, %31 ], [ %28, %27 ]
+  %33 = phi i64 [ %37, %31 ], [ %29, %27 ]
+  %34 = phi i64 [ %39, %31 ], [ 0, %27 ]
+  %35 = getelementptr inbounds nuw i64, ptr %6, i64 %32
+  %36 = load i64, ptr %35, align 8
+  %37 = mul nsw i64 %36, %33
+  %38 = add nuw nsw i64 %32, 1
+  %39 = add i64 %34, 1
+  %40 = icmp eq i64 %39, %21
+  br i1 %40, label %41, label %31
+
+41:                                               ; preds = %31, %25
+  %42 = phi i64 [ %92, %25 ], [ %37, %31 ]
+  %43 = icmp sgt i64 %42, 0
+  br i1 %43, label %44, label %100
+
+44:                                               ; preds = %3, %41
+  %45 = phi i64 [ %42, %41 ], [ 1, %3 ]
+  %46 = icmp sgt i64 %17, 0
+  %47 = add nsw i64 %5, -2
+  %48 = and i64 %15, 1
+  %49 = icmp eq i64 %5, 2
+  %50 = and i64 %15, -2
+  %51 = icmp eq i64 %48, 0
+  %52 = icmp ne i64 %48, 0
+  %53 = and i64 %17, 1
+  %54 = icmp eq i64 %17, 1
+  %55 = and i64 %17, 9223372036854775806
+  %56 = icmp eq i64 %53, 0
+  %57 = icmp ne i64 %53, 0
+  br label %96
+
+58:                                               ; preds = %58, %23
+  %59 = phi i64 [ 0, %23 ], [ %93, %58 ]
+  %60 = phi i64 [ 1, %23 ], [ %92, %58 ]
+  %61 = phi i64 [ 0, %23 ], [ %94, %58 ]
+  %62 = getelementptr inbounds nuw i64, ptr %6, i64 %59
+  %63 = load i64, ptr %62, align 8
+  %64 = mul nsw i64 %63, %60
+  %65 = getelementptr inbounds nuw i64, ptr %6, i64 %59
+  %66 = getelementptr inbounds nuw i8, ptr %65, i64 8
+  %67 = load i64, ptr %66, align 8
+  %68 = mul nsw i64 %67, %64
+  %69 = getelementptr inbounds nuw i64, ptr %6, i64 %59
+  %70 = getelementptr inbounds nuw i8, ptr %69, i64 16
+  %71 = load i64, ptr %70, align 8
+  %72 = mul nsw i64 %71, %68
+  %73 = getelementptr inbounds nuw i64, ptr %6, i64 %59
+  %74 = getelementptr inbounds nuw i8, ptr %73, i64 24
+  %75 = load i64, ptr %74, align 8
+  %76 = mul nsw i64 %75, %72
+  %77 = getelementptr inbounds nuw i64, ptr %6, i64 %59
+  %78 = getelementptr inbounds nuw i8, ptr %77, i64 32
+  %79 = load i64, ptr %78, align 8
+  %80 = mul nsw i64 %79, %76
+  %81 = getelementptr inbounds nuw i64, ptr %6, i64 %59
+  %82 = getelementptr inbounds nuw i8, ptr %81, i64 40
+  %83 = load i64, ptr %82, align 8
+  %84 = mul nsw i64 %83, %80
+  %85 = getelementptr inbounds nuw i64, ptr %6, i64 %59
+  %86 = getelementptr inbounds nuw i8, ptr %85, i64 48
+  %87 = load i64, ptr %86, align 8
+  %88 = mul nsw i64 %87, %84
+  %89 = getelementptr inbounds nuw i64, ptr %6, i64 %59
+  %90 = getelementptr inbounds nuw i8, ptr %89, i64 56
+  %91 = load i64, ptr %90, align 8
+  %92 = mul nsw i64 %91, %88
+  %93 = add nuw nsw i64 %59, 8
+  %94 = add i64 %61, 8
+  %95 = icmp eq i64 %94, %24
+  br i1 %95, label %25, label %58
+
+96:                                               ; preds = %44, %212
+  %97 = phi i64 [ 0, %44 ], [ %158, %212 ]
+  %98 = phi i64 [ 0, %44 ], [ %213, %212 ]
+  br i1 %18, label %99, label %115
+
+99:                                               ; preds = %96
+  br i1 %49, label %103, label %119
+
+100:                                              ; preds = %212, %41
+  %101 = phi i64 [ 0, %41 ], [ %158, %212 ]
+  ret i64 %101
+
+102:                                              ; preds = %119
+  br i1 %51, label %115, label %103
+
+103:                                              ; preds = %102, %99
+  %104 = phi i64 [ %98, %99 ], [ %141, %102 ]
+  %105 = phi i64 [ %15, %99 ], [ %133, %102 ]
+  %106 = phi i64 [ 0, %99 ], [ %140, %102 ]
+  tail call void @llvm.assume(i1 %52)
+  %107 = getelementptr i64, ptr %1, i64 %105
+  %108 = load i64, ptr %107, align 8
+  %109 = srem i64 %104, %108
+  %110 = getelementptr i64, ptr %9, i64 %105
+  %111 = getelementptr i8, ptr %110, i64 -8
+  %112 = load i64, ptr %111, align 8
+  %113 = mul nsw i64 %112, %109
+  %114 = add nsw i64 %113, %106
+  br label %115
+
+115:                                              ; preds = %103, %102, %96
+  %116 = phi i64 [ 0, %96 ], [ %140, %102 ], [ %114, %103 ]
+  br i1 %46, label %117, label %157
+
+117:                                              ; preds = %115
+  %118 = getelementptr i8, ptr %4, i64 %116
+  br i1 %54, label %145, label %168
+
+119:                                              ; preds = %99, %119
+  %120 = phi i64 [ %141, %119 ], [ %98, %99 ]
+  %121 = phi i64 [ %133, %119 ], [ %15, %99 ]
+  %122 = phi i64 [ %140, %119 ], [ 0, %99 ]
+  %123 = phi i64 [ %142, %119 ], [ 0, %99 ]
+  %124 = add nsw i64 %121, -1
+  %125 = getelementptr i64, ptr %1, i64 %121
+  %126 = load i64, ptr %125, align 8
+  %127 = srem i64 %120, %126
+  %128 = getelementptr inbounds i64, ptr %9, i64 %124
+  %129 = load i64, ptr %128, align 8
+  %130 = mul nsw i64 %129, %127
+  %131 = add nsw i64 %130, %122
+  %132 = sdiv i64 %120, %126
+  %133 = add nsw i64 %121, -2
+  %134 = getelementptr i64, ptr %1, i64 %124
+  %135 = load i64, ptr %134, align 8
+  %136 = srem i64 %132, %135
+  %137 = getelementptr inbounds i64, ptr %9, i64 %133
+  %138 = load i64, ptr %137, align 8
+  %139 = mul nsw i64 %138, %136
+  %140 = add nsw i64 %139, %131
+  %141 = sdiv i64 %132, %135
+  %142 = add i64 %123, 2
+  %143 = icmp eq i64 %142, %50
+  br i1 %143, label %102, label %119
+
+144:                                              ; preds = %193
+  br i1 %56, label %157, label %145
+
+145:                                              ; preds = %144, %117
+  %146 = phi i64 [ 0, %117 ], [ %195, %144 ]
+  %147 = phi i64 [ %97, %117 ], [ %194, %144 ]
+  tail call void @llvm.assume(i1 %57)
+  %148 = getelementptr i8, ptr %118, i64 %146
+  %149 = load i8, ptr %148, align 1
+  %150 = icmp eq i8 %149, 0
+  br i1 %150, label %157, label %151
+
+151:                                              ; preds = %145
+  %152 = load i64, ptr %14, align 8
+  %153 = mul nsw i64 %152, %15
+  %154 = add nsw i64 %147, 1
+  %155 = getelementptr i64, ptr %11, i64 %153
+  %156 = getelementptr i64, ptr %155, i64 %147
+  store i64 %146, ptr %156, align 8
+  br label %157
+
+157:                                              ; preds = %144, %151, %145, %115
+  %158 = phi i64 [ %97, %115 ], [ %194, %144 ], [ %154, %151 ], [ %147, %145 ]
+  br i1 %18, label %159, label %212
+
+159:                                              ; preds = %157
+  %160 = icmp slt i64 %97, %158
+  %161 = sub i64 %158, %97
+  %162 = add i64 %97, 1
+  %163 = and i64 %161, 1
+  %164 = icmp eq i64 %163, 0
+  %165 = getelementptr i64, ptr %11, i64 %97
+  %166 = add nsw i64 %97, 1
+  %167 = icmp eq i64 %158, %162
+  br label %198
+
+168:                                              ; preds = %117, %193
+  %169 = phi i64 [ %195, %193 ], [ 0, %117 ]
+  %170 = phi i64 [ %194, %193 ], [ %97, %117 ]
+  %171 = phi i64 [ %196, %193 ], [ 0, %117 ]
+  %172 = getelementptr i8, ptr %118, i64 %169
+  %173 = load i8, ptr %172, align 1
+  %174 = icmp eq i8 %173, 0
+  br i1 %174, label %181, label %175
+
+175:                                              ; preds = %168
+  %176 = load i64, ptr %14, align 8
+  %177 = mul nsw i64 %176, %15
+  %178 = add nsw i64 %170, 1
+  %179 = getelementptr i64, ptr %11, i64 %177
+  %180 = getelementptr i64, ptr %179, i64 %170
+  store i64 %169, ptr %180, align 8
+  br label %181
+
+181:                                              ; preds = %168, %175
+  %182 = phi i64 [ %178, %175 ], [ %170, %168 ]
+  %183 = or disjoint i64 %169, 1
+  %184 = getelementptr i8, ptr %118, i64 %183
+  %185 = load i8, ptr %184, align 1
+  %186 = icmp eq i8 %185, 0
+  br i1 %186, label %193, label %187
+
+187:                                              ; preds = %181
+  %188 = load i64, ptr %14, align 8
+  %189 = mul nsw i64 %188, %15
+  %190 = add nsw i64 %182, 1
+  %191 = getelementptr i64, ptr %11, i64 %189
+  %192 = getelementptr i64, ptr %191, i64 %182
+  store i64 %183, ptr %192, align 8
+  br label %193
+
+193:                                              ; preds = %187, %181
+  %194 = phi i64 [ %190, %187 ], [ %182, %181 ]
+  %195 = add nuw nsw i64 %169, 2
+  %196 = add i64 %171, 2
+  %197 = icmp eq i64 %196, %55
+  br i1 %197, label %144, label %168
+
+198:                                              ; preds = %159, %215
+  %199 = phi i64 [ %47, %159 ], [ %219, %215 ]
+  %200 = phi i64 [ %98, %159 ], [ %218, %215 ]
+  %201 = phi i64 [ %15, %159 ], [ %199, %215 ]
+  br i1 %160, label %202, label %215
+
+202:                                              ; preds = %198
+  %203 = getelementptr i64, ptr %1, i64 %201
+  br i1 %164, label %210, label %204
+
+204:                                              ; preds = %202
+  %205 = load i64, ptr %203, align 8
+  %206 = srem i64 %200, %205
+  %207 = load i64, ptr %14, align 8
+  %208 = mul nsw i64 %207, %199
+  %209 = getelementptr i64, ptr %165, i64 %208
+  store i64 %206, ptr %209, align 8
+  br label %210
+
+210:                                              ; preds = %204, %202
+  %211 = phi i64 [ %97, %202 ], [ %166, %204 ]
+  br i1 %167, label %215, label %221
+
+212:                                              ; preds = %215, %157
+  %213 = add nuw nsw i64 %98, 1
+  %214 = icmp eq i64 %213, %45
+  br i1 %214, label %100, label %96
+
+215:                                              ; preds = %210, %221, %198
+  %216 = getelementptr i64, ptr %1, i64 %201
+  %217 = load i64, ptr %216, align 8
+  %218 = sdiv i64 %200, %217
+  %219 = add nsw i64 %199, -1
+  %220 = icmp sgt i64 %199, 0
+  br i1 %220, label %198, label %212
+
+221:                                              ; preds = %210, %221
+  %222 = phi i64 [ %236, %221 ], [ %211, %210 ]
+  %223 = load i64, ptr %203, align 8
+  %224 = srem i64 %200, %223
+  %225 = load i64, ptr %14, align 8
+  %226 = mul nsw i64 %225, %199
+  %227 = getelementptr i64, ptr %11, i64 %226
+  %228 = getelementptr i64, ptr %227, i64 %222
+  store i64 %224, ptr %228, align 8
+  %229 = load i64, ptr %203, align 8
+  %230 = srem i64 %200, %229
+  %231 = load i64, ptr %14, align 8
+  %232 = mul nsw i64 %231, %199
+  %233 = getelementptr i64, ptr %11, i64 %232
+  %234 = getelementptr i64, ptr %233, i64 %222
+  %235 = getelementptr i8, ptr %234, i64 8
+  store i64 %230, ptr %235, align 8
+  %236 = add nsw i64 %222, 2
+  %237 = icmp eq i64 %236, %158
+  br i1 %237, label %215, label %221
+}
+
+; Function Attrs: nounwind
+define range(i64 -9223372036854775807, -9223372036854775808) i64 @tw_suppress(ptr noundef readonly captures(none) %0, ptr noundef %1, ptr noundef %2) local_unnamed_addr #1 {
+  %4 = alloca %struct.suppression, align 8
+  call void @llvm.lifetime.start.p0(ptr nonnull %4) #9
+  %5 = load ptr, ptr %0, align 8
+  %6 = load i64, ptr %1, align 8
+  %7 = getelementptr inbounds nuw i8, ptr %1, i64 8
+  %8 = shl nsw i64 %6, 4
+  %9 = getelementptr inbounds i8, ptr %7, i64 %8
+  %10 = getelementptr inbounds i64, ptr %7, i64 %6
+  store ptr %5, ptr %4, align 8
+  %11 = getelementptr inbounds nuw i8, ptr %4, i64 8
+  store i64 %6, ptr %11, align 8
+  %12 = getelementptr inbounds nuw i8, ptr %4, i64 16
+  store ptr %7, ptr %12, align 8
+  %13 = getelementptr inbounds nuw i8, ptr %4, i64 24
+  store ptr %10, ptr %13, align 8
+  %14 = getelementptr inbounds nuw i8, ptr %4, i64 32
+  %15 = getelementptr inbounds nuw i8, ptr %0, i64 8
+  %16 = load ptr, ptr %15, align 8
+  %17 = load i64, ptr %9, align 8
+  %18 = getelementptr inbounds nuw i8, ptr %9, i64 8
+  %19 = shl nsw i64 %17, 4
+  %20 = getelementptr inbounds i8, ptr %18, i64 %19
+  %21 = getelementptr inbounds i64, ptr %18, i64 %17
+  store ptr %16, ptr %14, align 8
+  %22 = getelementptr inbounds nuw i8, ptr %4, i64 40
+  store i64 %17, ptr %22, align 8
+  %23 = getelementptr inbounds nuw i8, ptr %4, i64 48
+  store ptr %18, ptr %23, align 8
+  %24 = getelementptr inbounds nuw i8, ptr %4, i64 56
+  store ptr %21, ptr %24, align 8
+  %25 = getelementptr inbounds nuw i8, ptr %0, i64 16
+  %26 = load ptr, ptr %25, align 8
+  %27 = load i64, ptr %20, align 8
+  %28 = getelementptr inbounds nuw i8, ptr %20, i64 8
+  %29 = shl nsw i64 %27, 4
+  %30 = getelementptr inbounds i8, ptr %28, i64 %29
+  %31 = load i64, ptr %26, align 8
+  %32 = getelementptr inbounds nuw i8, ptr %4, i64 80
+  store i64 %31, ptr %32, align 8
+  %33 = getelementptr inbounds nuw i8, ptr %0, i64 24
+  %34 = load ptr, ptr %33, align 8
+  %35 = load i64, ptr %30, align 8
+  %36 = getelementptr inbounds nuw i8, ptr %30, i64 8
+  %37 = shl nsw i64 %35, 4
+  %38 = getelementptr inbounds i8, ptr %36, i64 %37
+  %39 = load float, ptr %34, align 4
+  %40 = getelementptr inbounds nuw i8, ptr %4, i64 64
+  store float %39, ptr %40, align 8
+  %41 = getelementptr inbounds nuw i8, ptr %0, i64 32
+  %42 = load ptr, ptr %41, align 8
+  %43 = load i64, ptr %38, align 8
+  %44 = getelementptr inbounds nuw i8, ptr %38, i64 8
+  %45 = shl nsw i64 %43, 4
+  %46 = getelementptr inbounds i8, ptr %44, i64 %45
+  %47 = load float, ptr %42, align 4
+  %48 = getelementptr inbounds nuw i8, ptr %4, i64 68
+  store float %47, ptr %48, align 4
+  %49 = getelementptr inbounds nuw i8, ptr %0, i64 40
+  %50 = load ptr, ptr %49, align 8
+  %51 = load i64, ptr %46, align 8
+  %52 = getelementptr inbounds nuw i8, ptr %46, i64 8
+  %53 = shl nsw i64 %51, 4
+  %54 = getelementptr inbounds i8, ptr %52, i64 %53
+  %55 = getelementptr inbounds i64, ptr %52, i64 %51
+  %56 = load i64, ptr %54, align 8
+  %57 = getelementptr inbounds nuw i8, ptr %4, i64 72
+  store i64 %56, ptr %57, align 8
+  %58 = getelementptr inbounds nuw i8, ptr %54, i64 8
+  %59 = load i64, ptr %58, align 8
+  %60 = getelementptr inbounds nuw i8, ptr %9, i64 24
+  %61 = load i64, ptr %60, align 8
+  %62 = getelementptr inbounds nuw i8, ptr %9, i64 16
+  %63 = load i64, ptr %62, align 8
+  %64 = getelementptr inbounds nuw i8, ptr %4, i64 88
+  store i64 %63, ptr %64, align 8
+  %65 = load i64, ptr %18, align 8
+  %66 = mul i64 %65, %63
+  %67 = icmp sgt i64 %31, %61
+  br i1 %67, label %68, label %69
+
+68:                                               ; preds = %3
+  store i64 %61, ptr %32, align 8
+  br label %69
+
+69:                                               ; preds = %68, %3
+  %70 = phi i64 [ %61, %68 ], [ %31, %3 ]
+  %71 = icmp slt i64 %70, 1
+  %72 = icmp eq i64 %66, 0
+  %73 = select i1 %71, i1 true, i1 %72
+  br i1 %73, label %126, label %74
+
+74:                                               ; preds = %69
+  %75 = getelementptr inbounds nuw i8, ptr %4, i64 112
+  store ptr %2, ptr %75, align 8
+  %76 = shl nsw i64 %61, 4
+  %77 = mul nuw nsw i64 %70, 20
+  %78 = getelementptr inbounds nuw i8, ptr %4, i64 120
+  %79 = or disjoint i64 %76, 15
+  %80 = add i64 %79, %77
+  %81 = sdiv i64 %80, 16
+  %82 = shl nsw i64 %81, 4
+  store i64 %82, ptr %78, align 8
+  %83 = mul nsw i64 %82, %59
+  %84 = getelementptr inbounds i8, ptr %2, i64 %83
+  %85 = getelementptr inbounds nuw i8, ptr %4, i64 104
+  store ptr %84, ptr %85, align 8
+  %86 = getelementptr inbounds i64, ptr %84, i64 %66
+  %87 = getelementptr inbounds nuw i8, ptr %4, i64 96
+  store ptr %86, ptr %87, align 8
+  %88 = trunc i64 %59 to i32
+  call void @tw_parallel(ptr noundef nonnull @suppress_classes, ptr noundef nonnull %4, i64 noundef %66, i64 noundef 1, i32 noundef %88, ptr noundef nonnull @tw_suppress.loop)
+  %89 = icmp sgt i64 %66, 0
+  br i1 %89, label %90, label %126
+
+90:                                               ; preds = %74
+  %91 = load ptr, ptr %85, align 8
+  br label %92
+
+92:                                               ; preds = %90, %107
+  %93 = phi i64 [ %109, %107 ], [ 0, %90 ]
+  %94 = phi i64 [ %108, %107 ], [ 0, %90 ]
+  %95 = getelementptr inbounds nuw i64, ptr %91, i64 %93
+  %96 = load i64, ptr %95, align 8
+  %97 = icmp sgt i64 %96, 0
+  br i1 %97, label %98, label %107
+
+98:                                               ; preds = %92
+  %99 = load i64, ptr %64, align 8
+  %100 = load ptr, ptr %87, align 8
+  %101 = load i64, ptr %32, align 8
+  %102 = sdiv i64 %93, %99
+  %103 = srem i64 %93, %99
+  %104 = mul nsw i64 %101, %93
+  %105 = getelementptr i32, ptr %100, i64 %104
+  %106 = getelementptr inbounds nuw i64, ptr %91, i64 %93
+  br label %111
+
+107:                                              ; preds = %111, %92
+  %108 = phi i64 [ %94, %92 ], [ %114, %111 ]
+  %109 = add nuw nsw i64 %93, 1
+  %110 = icmp eq i64 %109, %66
+  br i1 %110, label %126, label %92
+
+111:                                              ; preds = %98, %111
+  %112 = phi i64 [ %123, %111 ], [ 0, %98 ]
+  %113 = phi i64 [ %114, %111 ], [ %94, %98 ]
+  %114 = add nsw i64 %113, 1
+  %115 = load i64, ptr %55, align 8
+  %116 = mul nsw i64 %115, %113
+  %117 = getelementptr inbounds i64, ptr %50, i64 %116
+  store i64 %102, ptr %117, align 8
+  %118 = getelementptr inbounds nuw i8, ptr %117, i64 8
+  store i64 %103, ptr %118, align 8
+  %119 = getelementptr i32, ptr %105, i64 %112
+  %120 = load i32, ptr %119, align 4
+  %121 = sext i32 %120 to i64
+  %122 = getelementptr inbounds nuw i8, ptr %117, i64 16
+  store i64 %121, ptr %122, align 8
+  %123 = add nuw nsw i64 %112, 1
+  %124 = load i64, ptr %106, align 8
+  %125 = icmp slt i64 %123, %124
+  br i1 %125, label %111, label %107
+
+126:                                              ; preds = %107, %74, %69
+  %127 = phi i64 [ 0, %69 ], [ 0, %74 ], [ %108, %107 ]
+  call void @llvm.lifetime.end.p0(ptr nonnull %4) #9
+  ret i64 %127
+}
+
+; Function Attrs: nofree norecurse nosync nounwind memory(readwrite, inaccessiblemem: none, target_mem0: none, target_mem1: none)
+define internal void @suppress_classes(ptr noundef readonly captures(none) %0, i64 noundef %1, i64 noundef %2, i64 noundef %3) #5 {
+  %5 = getelementptr inbounds nuw i8, ptr %0, i64 32
+  %6 = getelementptr inbounds nuw i8, ptr %0, i64 48
+  %7 = load ptr, ptr %6, align 8
+  %8 = getelementptr inbounds nuw i8, ptr %7, i64 16
+  %9 = load i64, ptr %8, align 8
+  %10 = getelementptr inbounds nuw i8, ptr %0, i64 112
+  %11 = load ptr, ptr %10, align 8
+  %12 = getelementptr inbounds nuw i8, ptr %0, i64 120
+  %13 = load i64, ptr %12, align 8
+  %14 = mul nsw i64 %13, %3
+  %15 = getelementptr inbounds i8, ptr %11, i64 %14
+  %16 = getelementptr inbounds %struct.item, ptr %15, i64 %9
+  %17 = icmp slt i64 %1, %2
+  br i1 %17, label %18, label %30
+
+18:                                               ; preds = %4
+  %19 = getelementptr inbounds nuw i8, ptr %0, i64 88
+  %20 = getelementptr inbounds nuw i8, ptr %0, i64 56
+  %21 = getelementptr inbounds nuw i8, ptr %0, i64 24
+  %22 = icmp sgt i64 %9, 0
+  %23 = getelementptr inbounds nuw i8, ptr %0, i64 68
+  %24 = getelementptr inbounds nuw i8, ptr %0, i64 80
+  %25 = getelementptr inbounds nuw i8, ptr %15, i64 8
+  %26 = getelementptr inbounds nuw i8, ptr %0, i64 72
+  %27 = getelementptr inbounds nuw i8, ptr %0, i64 64
+  %28 = getelementptr inbounds nuw i8, ptr %0, i64 96
+  %29 = getelementptr inbounds nuw i8, ptr %0, i64 104
+  br label %31
+
+30:                                               ; preds = %281, %4
+  ret void
+
+31:                                               ; preds = %18, %281
+  %32 = phi i64 [ %1, %18 ], [ %285, %281 ]
+  %33 = load i64, ptr %19, align 8
+  %34 = sdiv i64 %32, %33
+  %35 = srem i64 %32, %33
+  %36 = load ptr, ptr %5, align 8
+  %37 = load ptr, ptr %20, align 8
+  %38 = load i64, ptr %37, align 8
+  %39 = mul nsw i64 %38, %34
+  %40 = getelementptr inbounds float, ptr %36, i64 %39
+  %41 = getelementptr inbounds nuw i8, ptr %37, i64 8
+  %42 = load i64, ptr %41, align 8
+  %43 = mul nsw i64 %42, %35
+  %44 = getelementptr inbounds float, ptr %40, i64 %43
+  %45 = load ptr, ptr %0, align 8
+  %46 = load ptr, ptr %21, align 8
+  %47 = load i64, ptr %46, align 8
+  %48 = mul nsw i64 %47, %34
+  %49 = getelementptr inbounds float, ptr %45, i64 %48
+  br i1 %22, label %106, label %281
+
+50:                                               ; preds = %129
+  %51 = icmp sgt i64 %130, 1
+  br i1 %51, label %52, label %104
+
+52:                                               ; preds = %50
+  %53 = lshr i64 %130, 1
+  br label %54
+
+54:                                               ; preds = %99, %52
+  %55 = phi i64 [ %56, %99 ], [ %53, %52 ]
+  %56 = add nsw i64 %55, -1
+  %57 = getelementptr inbounds %struct.item, ptr %15, i64 %56
+  %58 = load i64, ptr %57, align 8
+  %59 = getelementptr inbounds nuw i8, ptr %57, i64 8
+  %60 = load i64, ptr %59, align 8
+  %61 = shl nuw nsw i64 %56, 1
+  %62 = or disjoint i64 %61, 1
+  %63 = icmp slt i64 %62, %130
+  br i1 %63, label %64, label %99
+
+64:                                               ; preds = %54, %94
+  %65 = phi i64 [ %97, %94 ], [ %62, %54 ]
+  %66 = phi i64 [ %96, %94 ], [ %61, %54 ]
+  %67 = phi i64 [ %85, %94 ], [ %56, %54 ]
+  %68 = add nsw i64 %66, 2
+  %69 = icmp slt i64 %68, %130
+  br i1 %69, label %70, label %84
+
+70:                                               ; preds = %64
+  %71 = getelementptr inbounds %struct.item, ptr %15, i64 %68
+  %72 = getelementptr inbounds %struct.item, ptr %15, i64 %65
+  %73 = load i64, ptr %71, align 8
+  %74 = getelementptr inbounds nuw i8, ptr %71, i64 8
+  %75 = load i64, ptr %74, align 8
+  %76 = load i64, ptr %72, align 8
+  %77 = getelementptr inbounds nuw i8, ptr %72, i64 8
+  %78 = load i64, ptr %77, align 8
+  %79 = icmp eq i64 %73, %76
+  %80 = icmp sle i64 %73, %76
+  %81 = icmp sge i64 %75, %78
+  %82 = select i1 %79, i1 %81, i1 %80
+  %83 = select i1 %82, i64 %65, i64 %68
+  br label %84
+
+84:                                               ; preds = %70, %64
+  %85 = phi i64 [ %65, %64 ], [ %83, %70 ]
+  %86 = getelementptr inbounds %struct.item, ptr %15, i64 %85
+  %87 = load i64, ptr %86, align 8
+  %88 = getelementptr inbounds nuw i8, ptr %86, i64 8
+  %89 = load i64, ptr %88, align 8
+  %90 = icmp eq i64 %87, %58
+  %91 = icmp sle i64 %87, %58
+  %92 = icmp sge i64 %89, %60
+  %93 = select i1 %90, i1 %92, i1 %91
+  br i1 %93, label %99, label %94
+
+94:                                               ; preds = %84
+  %95 = getelementptr inbounds %struct.item, ptr %15, i64 %67
+  tail call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(16) %95, ptr noundef nonnull align 8 dereferenceable(16) %86, i64 16, i1 false)
+  %96 = shl nsw i64 %85, 1
+  %97 = or disjoint i64 %96, 1
+  %98 = icmp slt i64 %97, %130
+  br i1 %98, label %64, label %99
+
+99:                                               ; preds = %94, %84, %54
+  %100 = phi i64 [ %56, %54 ], [ %67, %84 ], [ %85, %94 ]
+  %101 = getelementptr inbounds %struct.item, ptr %15, i64 %100
+  store i64 %58, ptr %101, align 8
+  %102 = getelementptr inbounds nuw i8, ptr %101, i64 8
+  store i64 %60, ptr %102, align 8
+  %103 = icmp sgt i64 %55, 1
+  br i1 %103, label %54, label %104
+
+104:                                              ; preds = %99, %50
+  %105 = icmp sgt i64 %130, 0
+  br i1 %105, label %133, label %281
+
+106:                                              ; preds = %31, %129
+  %107 = phi i64 [ %130, %129 ], [ 0, %31 ]
+  %108 = phi i64 [ %131, %129 ], [ 0, %31 ]
+  %109 = getelementptr inbounds nuw float, ptr %44, i64 %108
+  %110 = load float, ptr %109, align 4
+  %111 = load float, ptr %23, align 4
+  %112 = fcmp ogt float %110, %111
+  %113 = fcmp uno float %111, 0.000000e+00
+  %114 = or i1 %112, %113
+  br i1 %114, label %115, label %129
+
+115:                                              ; preds = %106
+  %116 = add nsw i64 %107, 1
+  %117 = getelementptr inbounds %struct.item, ptr %15, i64 %107
+  %118 = fcmp uno float %110, 0.000000e+00
+  br i1 %118, label %126, label %119
+
+119:                                              ; preds = %115
+  %120 = fpext float %110 to double
+  %121 = fadd double %120, 0.000000e+00
+  %122 = bitcast double %121 to i64
+  %123 = icmp slt i64 %122, 0
+  %124 = xor i64 %122, 9223372036854775807
+  %125 = select i1 %123, i64 %124, i64 %122
+  br label %126
+
+126:                                              ; preds = %115, %119
+  %127 = phi i64 [ %125, %119 ], [ 9223372036854775807, %115 ]
+  store i64 %127, ptr %117, align 8
+  %128 = getelementptr inbounds nuw i8, ptr %117, i64 8
+  store i64 %108, ptr %128, align 8
+  br label %129
+
+129:                                              ; preds = %106, %126
+  %130 = phi i64 [ %116, %126 ], [ %107, %106 ]
+  %131 = add nuw nsw i64 %108, 1
+  %132 = icmp eq i64 %131, %9
+  br i1 %132, label %50, label %106
+
+133:                                              ; preds = %104, %277
+  %134 = phi i64 [ %279, %277 ], [ %130, %104 ]
+  %135 = phi i64 [ %278, %277 ], [ 0, %104 ]
+  %136 = load i64, ptr %24, align 8
+  %137 = icmp slt i64 %135, %136
+  br i1 %137, label %138, label %281
+
+138:                                              ; preds = %133
+  %139 = load i64, ptr %25, align 8
+  %140 = icmp eq i64 %134, 1
+  br i1 %140, label %187, label %141
+
+141:                                              ; preds = %138
+  %142 = add nsw i64 %134, -1
+  %143 = getelementptr inbounds nuw %struct.item, ptr %15, i64 %142
+  %144 = load i64, ptr %143, align 8
+  %145 = getelementptr inbounds nuw i8, ptr %143, i64 8
+  %146 = load i64, ptr %145, align 8
+  %147 = icmp eq i64 %134, 2
+  br i1 %147, label %183, label %148
+
+148:                                              ; preds = %141, %178
+  %149 = phi i64 [ %181, %178 ], [ 1, %141 ]
+  %150 = phi i64 [ %180, %178 ], [ 0, %141 ]
+  %151 = phi i64 [ %169, %178 ], [ 0, %141 ]
+  %152 = add nsw i64 %150, 2
+  %153 = icmp slt i64 %152, %142
+  br i1 %153, label %154, label %168
+
+154:                                              ; preds = %148
+  %155 = getelementptr inbounds %struct.item, ptr %15, i64 %152
+  %156 = getelementptr inbounds %struct.item, ptr %15, i64 %149
+  %157 = load i64, ptr %155, align 8
+  %158 = getelementptr inbounds nuw i8, ptr %155, i64 8
+  %159 = load i64, ptr %158, align 8
+  %160 = load i64, ptr %156, align 8
+  %161 = getelementptr inbounds nuw i8, ptr %156, i64 8
+  %162 = load i64, ptr %161, align 8
+  %163 = icmp eq i64 %157, %160
+  %164 = icmp sle i64 %157, %160
+  %165 = icmp sge i64 %159, %162
+  %166 = select i1 %163, i1 %165, i1 %164
+  %167 = select i1 %166, i64 %149, i64 %152
+  br label %168
+
+168:                                              ; preds = %154, %148
+  %169 = phi i64 [ %149, %148 ], [ %167, %154 ]
+  %170 = getelementptr inbounds %struct.item, ptr %15, i64 %169
+  %171 = load i64, ptr %170, align 8
+  %172 = getelementptr inbounds nuw i8, ptr %170, i64 8
+  %173 = load i64, ptr %172, align 8
+  %174 = icmp eq i64 %171, %144
+  %175 = icmp sle i64 %171, %144
+  %176 = icmp sge i64 %173, %146
+  %177 = select i1 %174, i1 %176, i1 %175
+  br i1 %177, label %183, label %178
+
+178:                                              ; preds = %168
+  %179 = getelementptr inbounds %struct.item, ptr %15, i64 %151
+  tail call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(16) %179, ptr noundef nonnull align 8 dereferenceable(16) %170, i64 16, i1 false)
+  %180 = shl nsw i64 %169, 1
+  %181 = or disjoint i64 %180, 1
+  %182 = icmp slt i64 %181, %142
+  br i1 %182, label %148, label %183
+
+183:                                              ; preds = %178, %168, %141
+  %184 = phi i64 [ 0, %141 ], [ %151, %168 ], [ %169, %178 ]
+  %185 = getelementptr inbounds %struct.item, ptr %15, i64 %184
+  store i64 %144, ptr %185, align 8
+  %186 = getelementptr inbounds nuw i8, ptr %185, i64 8
+  store i64 %146, ptr %186, align 8
+  br label %187
+
+187:                                              ; preds = %138, %183
+  %188 = load ptr, ptr %21, align 8
+  %189 = getelementptr inbounds nuw i8, ptr %188, i64 8
+  %190 = load i64, ptr %189, align 8
+  %191 = mul nsw i64 %190, %139
+  %192 = getelementptr inbounds float, ptr %49, i64 %191
+  %193 = load i64, ptr %26, align 8
+  %194 = icmp eq i64 %193, 0
+  br i1 %194, label %203, label %195
+
+195:                                              ; preds = %187
+  %196 = load <4 x float>, ptr %192, align 4
+  %197 = fmul <4 x float> %196, <float 1.000000e+00, float 1.000000e+00, float 5.000000e-01, float 5.000000e-01>
+  %198 = shufflevector <4 x float> %197, <4 x float> poison, <4 x i32> <i32 2, i32 3, i32 0, i32 1>
+  %199 = shufflevector <4 x float> %196, <4 x float> %197, <4 x i32> <i32 0, i32 1, i32 6, i32 7>
+  %200 = fsub <4 x float> %198, %199
+  %201 = fadd <4 x float> %198, %199
+  %202 = shufflevector <4 x float> %201, <4 x float> %200, <4 x i32> <i32 0, i32 1, i32 6, i32 7>
+  br label %214
+
+203:                                              ; preds = %187
+  %204 = getelementptr inbounds nuw i8, ptr %192, i64 8
+  %205 = load <2 x float>, ptr %192, align 4
+  %206 = load <2 x float>, ptr %204, align 4
+  %207 = load <4 x float>, ptr %192, align 4
+  %208 = shufflevector <4 x float> %207, <4 x float> poison, <4 x i32> <i32 2, i32 3, i32 0, i32 1>
+  %209 = fcmp olt <2 x float> %205, %206
+  %210 = shufflevector <2 x i1> %209, <2 x i1> poison, <4 x i32> <i32 0, i32 1, i32 0, i32 1>
+  %211 = shufflevector <2 x float> %205, <2 x float> %206, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
+  %212 = select <4 x i1> %210, <4 x float> %208, <4 x float> %211
+  %213 = shufflevector <4 x float> %212, <4 x float> poison, <4 x i32> <i32 1, i32 0, i32 3, i32 2>
+  br label %214
+
+214:                                              ; preds = %195, %203
+  %215 = phi <4 x float> [ %213, %203 ], [ %202, %195 ]
+  %216 = shufflevector <4 x float> %215, <4 x float> poison, <4 x i32> <i32 2, i32 poison, i32 poison, i32 poison>
+  %217 = fsub <4 x float> %215, %216
+  %218 = shufflevector <4 x float> %215, <4 x float> poison, <4 x i32> <i32 poison, i32 3, i32 poison, i32 poison>
+  %219 = fsub <4 x float> %215, %218
+  %220 = shufflevector <4 x float> %219, <4 x float> poison, <4 x i32> <i32 1, i32 poison, i32 poison, i32 poison>
+  %221 = fmul <4 x float> %220, %217
+  %222 = extractelement <4 x float> %221, i64 0
+  %223 = icmp sgt i64 %135, 0
+  br i1 %223, label %224, label %266
+
+224:                                              ; preds = %214
+  %225 = load float, ptr %27, align 8
+  %226 = fcmp ugt float %222, 0.000000e+00
+  %227 = shufflevector <4 x float> %215, <4 x float> poison, <2 x i32> <i32 0, i32 1>
+  %228 = shufflevector <4 x float> %215, <4 x float> poison, <2 x i32> <i32 2, i32 3>
+  br label %229
+
+229:                                              ; preds = %224, %263
+  %230 = phi i64 [ 0, %224 ], [ %264, %263 ]
+  %231 = getelementptr inbounds nuw %struct.box, ptr %16, i64 %230
+  %232 = load <4 x float>, ptr %231, align 4
+  %233 = shufflevector <4 x float> %232, <4 x float> poison, <2 x i32> <i32 0, i32 2>
+  %234 = fcmp ogt <2 x float> %228, %233
+  %235 = select <2 x i1> %234, <2 x float> %228, <2 x float> %233
+  %236 = shufflevector <4 x float> %232, <4 x float> poison, <2 x i32> <i32 1, i32 3>
+  %237 = fcmp olt <2 x float> %227, %236
+  %238 = select <2 x i1> %237, <2 x float> %227, <2 x float> %236
+  %239 = extractelement <2 x float> %238, i64 0
+  %240 = extractelement <2 x float> %235, i64 0
+  %241 = fcmp ugt float %239, %240
+  %242 = fcmp ugt <2 x float> %238, %235
+  %243 = extractelement <2 x i1> %242, i64 1
+  %244 = select i1 %241, i1 %243, i1 false
+  br i1 %244, label %245, label %263
+
+245:                                              ; preds = %229
+  %246 = fsub <2 x float> %238, %235
+  %247 = shufflevector <2 x float> %246, <2 x float> poison, <2 x i32> <i32 1, i32 poison>
+  %248 = fmul <2 x float> %246, %247
+  %249 = extractelement <2 x float> %248, i64 0
+  %250 = fcmp ugt float %249, 0.000000e+00
+  %251 = select i1 %250, i1 %226, i1 false
+  br i1 %251, label %252, label %263
+
+252:                                              ; preds = %245
+  %253 = getelementptr inbounds nuw i8, ptr %231, i64 16
+  %254 = load float, ptr %253, align 4
+  %255 = fadd float %222, %254
+  %256 = fsub float %255, %249
+  %257 = fcmp ole float %254, 0.000000e+00
+  %258 = fcmp ole float %256, 0.000000e+00
+  %259 = select i1 %257, i1 true, i1 %258
+  %260 = fdiv float %249, %256
+  %261 = fcmp ule float %260, %225
+  %262 = select i1 %259, i1 true, i1 %261
+  br i1 %262, label %263, label %277
+
+263:                                              ; preds = %245, %252, %229
+  %264 = add nuw nsw i64 %230, 1
+  %265 = icmp eq i64 %264, %135
+  br i1 %265, label %266, label %229
+
+266:                                              ; preds = %263, %214
+  %267 = trunc i64 %139 to i32
+  %268 = load ptr, ptr %28, align 8
+  %269 = load i64, ptr %24, align 8
+  %270 = mul nsw i64 %269, %32
+  %271 = getelementptr i32, ptr %268, i64 %270
+  %272 = getelementptr i32, ptr %271, i64 %135
+  store i32 %267, ptr %272, align 4
+  %273 = add nsw i64 %135, 1
+  %274 = getelementptr inbounds %struct.box, ptr %16, i64 %135
+  %275 = shufflevector <4 x float> %215, <4 x float> poison, <4 x i32> <i32 2, i32 0, i32 3, i32 1>
+  store <4 x float> %275, ptr %274, align 4
+  %276 = getelementptr inbounds nuw i8, ptr %274, i64 16
+  store float %222, ptr %276, align 4
+  br label %277
+
+277:                                              ; preds = %252, %266
+  %278 = phi i64 [ %273, %266 ], [ %135, %252 ]
+  %279 = add nsw i64 %134, -1
+  %280 = icmp sgt i64 %134, 1
+  br i1 %280, label %133, label %281
+
+281:                                              ; preds = %133, %277, %31, %104
+  %282 = phi i64 [ 0, %104 ], [ 0, %31 ], [ %135, %133 ], [ %278, %277 ]
+  %283 = load ptr, ptr %29, align 8
+  %284 = getelementptr inbounds i64, ptr %283, i64 %32
+  store i64 %282, ptr %284, align 8
+  %285 = add nsw i64 %32, 1
+  %286 = icmp eq i64 %285, %2
+  br i1 %286, label %30, label %31
+}
+
+; Function Attrs: nofree norecurse nosync nounwind memory(readwrite, inaccessiblemem: none, target_mem0: none, target_mem1: none)
+define i64 @tw_unique(ptr noundef readonly captures(none) %0, ptr noundef readonly captures(none) %1, ptr noundef captures(none) %2) local_unnamed_addr #5 {
+  %4 = load ptr, ptr %0, align 8
+  %5 = load i64, ptr %1, align 8
+  %6 = getelementptr inbounds nuw i8, ptr %1, i64 8
+  %7 = shl nsw i64 %5, 4
+  %8 = getelementptr inbounds i8, ptr %6, i64 %7
+  %9 = getelementptr inbounds i64, ptr %6, i64 %5
+  %10 = getelementptr inbounds nuw i8, ptr %0, i64 8
+  %11 = load ptr, ptr %10, align 8
+  %12 = load i64, ptr %8, align 8
+  %13 = getelementptr inbounds nuw i8, ptr %8, i64 8
+  %14 = shl nsw i64 %12, 4
+  %15 = getelementptr inbounds i8, ptr %13, i64 %14
+  %16 = getelementptr inbounds nuw i8, ptr %0, i64 16
+  %17 = load ptr, ptr %16, align 8
+  %18 = load i64, ptr %15, align 8
+  %19 = getelementptr inbounds nuw i8, ptr %15, i64 8
+  %20 = shl nsw i64 %18, 4
+  %21 = getelementptr inbounds i8, ptr %19, i64 %20
+  %22 = getelementptr inbounds nuw i8, ptr %0, i64 24
+  %23 = load ptr, ptr %22, align 8
+  %24 = load i64, ptr %21, align 8
+  %25 = getelementptr inbounds nuw i8, ptr %21, i64 8
+  %26 = shl nsw i64 %24, 4
+  %27 = getelementptr inbounds i8, ptr %25, i64 %26
+  %28 = load i64, ptr %27, align 8
+  %29 = getelementptr inbounds nuw i8, ptr %27, i64 8
+  %30 = load i64, ptr %29, align 8
+  %31 = load i64, ptr %6, align 8
+  %32 = getelementptr inbounds i64, ptr %2, i64 %31
+  %33 = icmp sgt i64 %31, 0
+  br i1 %33, label %34, label %157
+
+34:                                               ; preds = %3
+  %35 = icmp ult i64 %31, 4
+  br i1 %35, label %49, label %36
+
+36:                                               ; preds = %34
+  %37 = and i64 %31, 9223372036854775804
+  br label %38
+
+38:                                               ; preds = %38, %36
+  %39 = phi i64 [ 0, %36 ], [ %44, %38 ]
+  %40 = phi <2 x i64> [ <i64 0, i64 1>, %36 ], [ %45, %38 ]
+  %41 = add <2 x i64> %40, splat (i64 2)
+  %42 = getelementptr inbounds nuw i64, ptr %2, i64 %39
+  %43 = getelementptr inbounds nuw i8, ptr %42, i64 16
+  store <2 x i64> %40, ptr %42, align 8
+  store <2 x i64> %41, ptr %43, align 8
+  %44 = add nuw i64 %39, 4
+  %45 = add <2 x i64> %40, splat (i64 4)
+  %46 = icmp eq i64 %44, %37
+  br i1 %46, label %47, label %38
+
+47:                                               ; preds = %38
+  %48 = icmp eq i64 %31, %37
+  br i1 %48, label %51, label %49
+
+49:                                               ; preds = %34, %47
+  %50 = phi i64 [ 0, %34 ], [ %37, %47 ]
+  br label %56
+
+51:                                               ; preds = %56, %47
+  %52 = icmp eq i64 %31, 1
+  br i1 %52, label %153, label %53
+
+53:                                               ; preds = %51
+  %54 = getelementptr inbounds nuw i8, ptr %1, i64 16
+  %55 = icmp eq i64 %28, 0
+  br label %61
+
+56:                                               ; preds = %49, %56
+  %57 = phi i64 [ %59, %56 ], [ %50, %49 ]
+  %58 = getelementptr inbounds nuw i64, ptr %2, i64 %57
+  store i64 %57, ptr %58, align 8
+  %59 = add nuw nsw i64 %57, 1
+  %60 = icmp eq i64 %59, %31
+  br i1 %60, label %51, label %56
+
+61:                                               ; preds = %53, %66
+  %62 = phi ptr [ %63, %66 ], [ %2, %53 ]
+  %63 = phi ptr [ %62, %66 ], [ %32, %53 ]
+  %64 = phi i64 [ %65, %66 ], [ 1, %53 ]
+  %65 = shl i64 %64, 1
+  br label %68
+
+66:                                               ; preds = %79
+  %67 = icmp slt i64 %65, %31
+  br i1 %67, label %61, label %153
+
+68:                                               ; preds = %79, %61
+  %69 = phi i64 [ %64, %61 ], [ %82, %79 ]
+  %70 = phi i64 [ 0, %61 ], [ %80, %79 ]
+  %71 = tail call i64 @llvm.smin.i64(i64 %31, i64 %69)
+  %72 = add nsw i64 %71, %64
+  %73 = tail call i64 @llvm.smin.i64(i64 %31, i64 %72)
+  %74 = add nsw i64 %70, %64
+  %75 = tail call i64 @llvm.smin.i64(i64 %74, i64 %31)
+  %76 = add nsw i64 %75, %64
+  %77 = tail call i64 @llvm.smin.i64(i64 %76, i64 %31)
+  %78 = icmp slt i64 %70, %77
+  br i1 %78, label %83, label %79
+
+79:                                               ; preds = %144, %68
+  %80 = add nsw i64 %70, %65
+  %81 = icmp slt i64 %80, %31
+  %82 = add i64 %69, %65
+  br i1 %81, label %68, label %66
+
+83:                                               ; preds = %68, %144
+  %84 = phi i64 [ %151, %144 ], [ %70, %68 ]
+  %85 = phi i64 [ %146, %144 ], [ %75, %68 ]
+  %86 = phi i64 [ %145, %144 ], [ %70, %68 ]
+  %87 = icmp eq i64 %85, %77
+  br i1 %87, label %140, label %88
+
+88:                                               ; preds = %83
+  %89 = icmp slt i64 %86, %75
+  br i1 %89, label %90, label %142
+
+90:                                               ; preds = %88
+  %91 = load i64, ptr %54, align 8
+  %92 = icmp sgt i64 %91, 0
+  br i1 %92, label %93, label %140
+
+93:                                               ; preds = %90
+  %94 = getelementptr inbounds i64, ptr %62, i64 %85
+  %95 = load i64, ptr %94, align 8
+  %96 = getelementptr inbounds i64, ptr %62, i64 %86
+  %97 = load i64, ptr %96, align 8
+  %98 = load i64, ptr %9, align 8
+  %99 = mul nsw i64 %98, %97
+  %100 = mul nsw i64 %98, %95
+  %101 = getelementptr double, ptr %4, i64 %100
+  br label %105
+
+102:                                              ; preds = %134
+  %103 = add nuw nsw i64 %106, 1
+  %104 = icmp eq i64 %103, %91
+  br i1 %104, label %140, label %105
+
+105:                                              ; preds = %102, %93
+  %106 = phi i64 [ 0, %93 ], [ %103, %102 ]
+  %107 = add nsw i64 %106, %99
+  br i1 %55, label %129, label %108
+
+108:                                              ; preds = %105
+  %109 = getelementptr inbounds double, ptr %4, i64 %107
+  %110 = load double, ptr %109, align 8
+  %111 = fcmp uno double %110, 0.000000e+00
+  br i1 %111, label %118, label %112
+
+112:                                              ; preds = %108
+  %113 = fadd double %110, 0.000000e+00
+  %114 = bitcast double %113 to i64
+  %115 = icmp slt i64 %114, 0
+  %116 = xor i64 %114, 9223372036854775807
+  %117 = select i1 %115, i64 %116, i64 %114
+  br label %118
+
+118:                                              ; preds = %112, %108
+  %119 = phi i64 [ 9223372036854775807, %108 ], [ %117, %112 ]
+  %120 = getelementptr double, ptr %101, i64 %106
+  %121 = load double, ptr %120, align 8
+  %122 = fcmp uno double %121, 0.000000e+00
+  br i1 %122, label %134, label %123
+
+123:                                              ; preds = %118
+  %124 = fadd double %121, 0.000000e+00
+  %125 = bitcast double %124 to i64
+  %126 = icmp slt i64 %125, 0
+  %127 = xor i64 %125, 9223372036854775807
+  %128 = select i1 %126, i64 %127, i64 %125
+  br label %134
+
+129:                                              ; preds = %105
+  %130 = getelementptr inbounds i64, ptr %4, i64 %107
+  %131 = load i64, ptr %130, align 8
+  %132 = getelementptr i64, ptr %101, i64 %106
+  %133 = load i64, ptr %132, align 8
+  br label %134
+
+134:                                              ; preds = %129, %123, %118
+  %135 = phi i64 [ %131, %129 ], [ %119, %123 ], [ %119, %118 ]
+  %136 = phi i64 [ %133, %129 ], [ %128, %123 ], [ 9223372036854775807, %118 ]
+  %137 = icmp eq i64 %135, %136
+  br i1 %137, label %102, label %138
+
+138:                                              ; preds = %134
+  %139 = icmp slt i64 %135, %136
+  br i1 %139, label %140, label %142
+
+140:                                              ; preds = %102, %138, %90, %83
+  %141 = add nsw i64 %86, 1
+  br label %144
+
+142:                                              ; preds = %138, %88
+  %143 = add nsw i64 %85, 1
+  br label %144
+
+144:                                              ; preds = %142, %140
+  %145 = phi i64 [ %141, %140 ], [ %86, %142 ]
+  %146 = phi i64 [ %85, %140 ], [ %143, %142 ]
+  %147 = phi i64 [ %86, %140 ], [ %85, %142 ]
+  %148 = getelementptr inbounds i64, ptr %62, i64 %147
+  %149 = load i64, ptr %148, align 8
+  %150 = getelementptr inbounds i64, ptr %63, i64 %84
+  store i64 %149, ptr %150, align 8
+  %151 = add nsw i64 %84, 1
+  %152 = icmp eq i64 %151, %73
+  br i1 %152, label %79, label %83
+
+153:                                              ; preds = %66, %51
+  %154 = phi ptr [ %2, %51 ], [ %63, %66 ]
+  %155 = getelementptr inbounds nuw i8, ptr %1, i64 16
+  %156 = icmp eq i64 %28, 0
+  br label %160
+
+157:                                              ; preds = %219, %3
+  %158 = phi i64 [ 0, %3 ], [ %220, %219 ]
+  %159 = icmp eq i64 %30, 0
+  br i1 %159, label %230, label %294
+
+160:                                              ; preds = %153, %219
+  %161 = phi i64 [ 0, %153 ], [ %220, %219 ]
+  %162 = phi i64 [ 0, %153 ], [ %228, %219 ]
+  %163 = icmp eq i64 %162, 0
+  br i1 %163, label %164, label %166
+
+164:                                              ; preds = %160
+  %165 = load i64, ptr %154, align 8
+  br label %214
+
+166:                                              ; preds = %160
+  %167 = load i64, ptr %155, align 8
+  %168 = icmp sgt i64 %167, 0
+  br i1 %168, label %169, label %219
+
+169:                                              ; preds = %166
+  %170 = getelementptr i64, ptr %154, i64 %162
+  %171 = load i64, ptr %170, align 8
+  %172 = getelementptr i8, ptr %170, i64 -8
+  %173 = load i64, ptr %172, align 8
+  %174 = load i64, ptr %9, align 8
+  %175 = mul nsw i64 %174, %173
+  %176 = mul nsw i64 %174, %171
+  %177 = getelementptr double, ptr %4, i64 %176
+  br label %181
+
+178:                                              ; preds = %210
+  %179 = add nuw nsw i64 %182, 1
+  %180 = icmp eq i64 %179, %167
+  br i1 %180, label %219, label %181
+
+181:                                              ; preds = %178, %169
+  %182 = phi i64 [ 0, %169 ], [ %179, %178 ]
+  %183 = add nsw i64 %182, %175
+  br i1 %156, label %205, label %184
+
+184:                                              ; preds = %181
+  %185 = getelementptr inbounds double, ptr %4, i64 %183
+  %186 = load double, ptr %185, align 8
+  %187 = fcmp uno double %186, 0.000000e+00
+  br i1 %187, label %194, label %188
+
+188:                                              ; preds = %184
+  %189 = fadd double %186, 0.000000e+00
+  %190 = bitcast double %189 to i64
+  %191 = icmp slt i64 %190, 0
+  %192 = xor i64 %190, 9223372036854775807
+  %193 = select i1 %191, i64 %192, i64 %190
+  br label %194
+
+194:                                              ; preds = %188, %184
+  %195 = phi i64 [ 9223372036854775807, %184 ], [ %193, %188 ]
+  %196 = getelementptr double, ptr %177, i64 %182
+  %197 = load double, ptr %196, align 8
+  %198 = fcmp uno double %197, 0.000000e+00
+  br i1 %198, label %210, label %199
+
+199:                                              ; preds = %194
+  %200 = fadd double %197, 0.000000e+00
+  %201 = bitcast double %200 to i64
+  %202 = icmp slt i64 %201, 0
+  %203 = xor i64 %201, 9223372036854775807
+  %204 = select i1 %202, i64 %203, i64 %201
+  br label %210
+
+205:                                              ; preds = %181
+  %206 = getelementptr inbounds i64, ptr %4, i64 %183
+  %207 = load i64, ptr %206, align 8
+  %208 = getelementptr i64, ptr %177, i64 %182
+  %209 = load i64, ptr %208, align 8
+  br label %210
+
+210:                                              ; preds = %205, %199, %194
+  %211 = phi i64 [ %207, %205 ], [ %195, %199 ], [ %195, %194 ]
+  %212 = phi i64 [ %209, %205 ], [ %204, %199 ], [ 9223372036854775807, %194 ]
+  %213 = icmp eq i64 %211, %212
+  br i1 %213, label %178, label %214
+
+214:                                              ; preds = %210, %164
+  %215 = phi i64 [ %165, %164 ], [ %171, %210 ]
+  %216 = getelementptr inbounds i64, ptr %11, i64 %161
+  store i64 %215, ptr %216, align 8
+  %217 = add nsw i64 %161, 1
+  %218 = getelementptr inbounds i64, ptr %23, i64 %161
+  store i64 0, ptr %218, align 8
+  br label %219
+
+219:                                              ; preds = %178, %166, %214
+  %220 = phi i64 [ %217, %214 ], [ %161, %166 ], [ %161, %178 ]
+  %221 = add nsw i64 %220, -1
+  %222 = getelementptr inbounds nuw i64, ptr %154, i64 %162
+  %223 = load i64, ptr %222, align 8
+  %224 = getelementptr inbounds i64, ptr %17, i64 %223
+  store i64 %221, ptr %224, align 8
+  %225 = getelementptr inbounds i64, ptr %23, i64 %221
+  %226 = load i64, ptr %225, align 8
+  %227 = add nsw i64 %226, 1
+  store i64 %227, ptr %225, align 8
+  %228 = add nuw nsw i64 %162, 1
+  %229 = icmp eq i64 %228, %31
+  br i1 %229, label %157, label %160
+
+230:                                              ; preds = %157
+  %231 = shl i64 %158, 3
+  tail call void @llvm.memcpy.p0.p0.i64(ptr align 8 %32, ptr align 8 %23, i64 %231, i1 false)
+  br i1 %33, label %232, label %294
+
+232:                                              ; preds = %230, %249
+  %233 = phi i64 [ %252, %249 ], [ 0, %230 ]
+  %234 = phi i64 [ %251, %249 ], [ 0, %230 ]
+  %235 = getelementptr inbounds nuw i64, ptr %17, i64 %233
+  %236 = load i64, ptr %235, align 8
+  %237 = getelementptr inbounds i64, ptr %11, i64 %236
+  %238 = load i64, ptr %237, align 8
+  %239 = icmp eq i64 %238, %233
+  br i1 %239, label %243, label %240
+
+240:                                              ; preds = %232
+  %241 = getelementptr inbounds i64, ptr %2, i64 %236
+  %242 = load i64, ptr %241, align 8
+  br label %249
+
+243:                                              ; preds = %232
+  %244 = getelementptr inbounds i64, ptr %32, i64 %236
+  %245 = load i64, ptr %244, align 8
+  %246 = getelementptr inbounds i64, ptr %23, i64 %234
+  store i64 %245, ptr %246, align 8
+  %247 = add nsw i64 %234, 1
+  %248 = getelementptr inbounds i64, ptr %2, i64 %236
+  store i64 %234, ptr %248, align 8
+  br label %249
+
+249:                                              ; preds = %240, %243
+  %250 = phi i64 [ %234, %243 ], [ %242, %240 ]
+  %251 = phi i64 [ %247, %243 ], [ %234, %240 ]
+  store i64 %250, ptr %235, align 8
+  %252 = add nuw nsw i64 %233, 1
+  %253 = icmp eq i64 %252, %31
+  br i1 %253, label %254, label %232
+
+254:                                              ; preds = %249
+  %255 = and i64 %31, 1
+  %256 = icmp eq i64 %31, 1
+  br i1 %256, label %285, label %257
+
+257:                                              ; preds = %254
+  %258 = and i64 %31, 9223372036854775806
+  br label %259
+
+259:                                              ; preds = %278, %257
+  %260 = phi i64 [ 0, %257 ], [ %279, %278 ]
+  %261 = phi i64 [ 0, %257 ], [ %280, %278 ]
+  %262 = phi i64 [ 0, %257 ], [ %281, %278 ]
+  %263 = getelementptr inbounds nuw i64, ptr %17, i64 %261
+  %264 = load i64, ptr %263, align 8
+  %265 = icmp eq i64 %264, %260
+  br i1 %265, label %266, label %269
+
+266:                                              ; preds = %259
+  %267 = add nsw i64 %260, 1
+  %268 = getelementptr inbounds i64, ptr %11, i64 %260
+  store i64 %261, ptr %268, align 8
+  br label %269
+
+269:                                              ; preds = %259, %266
+  %270 = phi i64 [ %267, %266 ], [ %260, %259 ]
+  %271 = or disjoint i64 %261, 1
+  %272 = getelementptr inbounds nuw i64, ptr %17, i64 %271
+  %273 = load i64, ptr %272, align 8
+  %274 = icmp eq i64 %273, %270
+  br i1 %274, label %275, label %278
+
+275:                                              ; preds = %269
+  %276 = add nsw i64 %270, 1
+  %277 = getelementptr inbounds i64, ptr %11, i64 %270
+  store i64 %271, ptr %277, align 8
+  br label %278
+
+278:                                              ; preds = %275, %269
+  %279 = phi i64 [ %276, %275 ], [ %270, %269 ]
+  %280 = add nuw nsw i64 %261, 2
+  %281 = add i64 %262, 2
+  %282 = icmp eq i64 %281, %258
+  br i1 %282, label %283, label %259
+
+283:                                              ; preds = %278
+  %284 = icmp eq i64 %255, 0
+  br i1 %284, label %294, label %285
+
+285:                                              ; preds = %283, %254
+  %286 = phi i64 [ 0, %254 ], [ %279, %283 ]
+  %287 = phi i64 [ 0, %254 ], [ %280, %283 ]
+  %288 = icmp ne i64 %255, 0
+  tail call void @llvm.assume(i1 %288)
+  %289 = getelementptr inbounds nuw i64, ptr %17, i64 %287
+  %290 = load i64, ptr %289, align 8
+  %291 = icmp eq i64 %290, %286
+  br i1 %291, label %292, label %294
+
+292:                                              ; preds = %285
+  %293 = getelementptr inbounds i64, ptr %11, i64 %286
+  store i64 %287, ptr %293, align 8
+  br label %294
+
+294:                                              ; preds = %283, %292, %285, %230, %157
+  ret i64 %158
+}
+
+; Function Attrs: nounwind
+define i64 @tw_top_k(ptr noundef readonly captures(none) %0, ptr noundef %1, ptr noundef %2) local_unnamed_addr #1 {
+  %4 = alloca %struct.top, align 8
+  call void @llvm.lifetime.start.p0(ptr nonnull %4) #9
+  %5 = load ptr, ptr %0, align 8
+  %6 = load i64, ptr %1, align 8
+  %7 = getelementptr inbounds nuw i8, ptr %1, i64 8
+  %8 = shl nsw i64 %6, 4
+  %9 = getelementptr inbounds i8, ptr %7, i64 %8
+  %10 = getelementptr inbounds i64, ptr %7, i64 %6
+  store ptr %5, ptr %4, align 8
+  %11 = getelementptr inbounds nuw i8, ptr %4, i64 8
+  store i64 %6, ptr %11, align 8
+  %12 = getelementptr inbounds nuw i8, ptr %4, i64 16
+  store ptr %7, ptr %12, align 8
+  %13 = getelementptr inbounds nuw i8, ptr %4, i64 24
+  store ptr %10, ptr %13, align 8
+  %14 = getelementptr inbounds nuw i8, ptr %4, i64 32
+  %15 = getelementptr inbounds nuw i8, ptr %0, i64 8
+  %16 = load ptr, ptr %15, align 8
+  %17 = load i64, ptr %9, align 8
+  %18 = getelementptr inbounds nuw i8, ptr %9, i64 8
+  %19 = shl nsw i64 %17, 4
+  %20 = getelementptr inbounds i8, ptr %18, i64 %19
+  %21 = getelementptr inbounds i64, ptr %18, i64 %17
+  store ptr %16, ptr %14, align 8
+  %22 = getelementptr inbounds nuw i8, ptr %4, i64 40
+  store i64 %17, ptr %22, align 8
+  %23 = getelementptr inbounds nuw i8, ptr %4, i64 48
+  store ptr %18, ptr %23, align 8
+  %24 = getelementptr inbounds nuw i8, ptr %4, i64 56
+  store ptr %21, ptr %24, align 8
+  %25 = getelementptr inbounds nuw i8, ptr %4, i64 72
+  %26 = load <2 x i64>, ptr %20, align 8
+  store <2 x i64> %26, ptr %25, align 8
+  %27 = getelementptr inbounds nuw i8, ptr %20, i64 16
+  %28 = load i64, ptr %27, align 8
+  %29 = getelementptr inbounds nuw i8, ptr %4, i64 64
+  store i64 %28, ptr %29, align 8
+  %30 = getelementptr inbounds nuw i8, ptr %4, i64 88
+  store ptr %2, ptr %30, align 8
+  %31 = getelementptr inbounds nuw i8, ptr %20, i64 24
+  %32 = load i64, ptr %31, align 8
+  %33 = trunc i64 %32 to i32
+  %34 = icmp sgt i64 %28, 0
+  br i1 %34, label %35, label %42
+
+35:                                               ; preds = %3
+  %36 = getelementptr inbounds nuw i8, ptr %1, i64 16
+  %37 = load i64, ptr %36, align 8
+  %38 = icmp sgt i64 %28, %37
+  br i1 %38, label %42, label %39
+
+39:                                               ; preds = %35
+  %40 = load i64, ptr %7, align 8
+  call void @tw_parallel(ptr noundef nonnull @top_rows, ptr noundef nonnull %4, i64 noundef %40, i64 noundef 1, i32 noundef %33, ptr noundef nonnull @tw_top_k.loop)
+  %41 = load i64, ptr %29, align 8
+  br label %42
+
+42:                                               ; preds = %39, %35, %3
+  %43 = phi i64 [ %41, %39 ], [ %28, %35 ], [ %28, %3 ]
+  call void @llvm.lifetime.end.p0(ptr nonnull %4) #9
+  ret i64 %43
+}
+
+; Function Attrs: nofree norecurse nosync nounwind memory(readwrite, inaccessiblemem: none, target_mem0: none, target_mem1: none)
+define internal void @top_rows(ptr noundef readonly captures(none) %0, i64 noundef %1, i64 noundef %2, i64 noundef %3) #5 {
+  %5 = getelementptr inbounds nuw i8, ptr %0, i64 16
+  %6 = load ptr, ptr %5, align 8
+  %7 = getelementptr inbounds nuw i8, ptr %6, i64 8
+  %8 = load i64, ptr %7, align 8
+  %9 = getelementptr inbounds nuw i8, ptr %0, i64 64
+  %10 = load i64, ptr %9, align 8
+  %11 = getelementptr inbounds nuw i8, ptr %0, i64 88
+  %12 = load ptr, ptr %11, align 8
+  %13 = mul nsw i64 %10, %3
+  %14 = getelementptr inbounds %struct.item, ptr %12, i64 %13
+  %15 = icmp slt i64 %1, %2
+  br i1 %15, label %16, label %30
+
+16:                                               ; preds = %4
+  %17 = icmp sgt i64 %8, 0
+  %18 = getelementptr inbounds nuw i8, ptr %0, i64 24
+  %19 = getelementptr inbounds nuw i8, ptr %0, i64 72
+  %20 = getelementptr inbounds nuw i8, ptr %0, i64 80
+  %21 = add nsw i64 %10, -1
+  %22 = icmp sgt i64 %10, 1
+  %23 = lshr i64 %10, 1
+  %24 = getelementptr inbounds nuw i8, ptr %14, i64 8
+  %25 = getelementptr inbounds nuw i8, ptr %0, i64 32
+  %26 = getelementptr inbounds nuw i8, ptr %0, i64 56
+  %27 = icmp sgt i64 %10, 0
+  br label %28
+
+28:                                               ; preds = %16, %174
+  %29 = phi i64 [ %1, %16 ], [ %175, %174 ]
+  br i1 %17, label %37, label %31
+
+30:                                               ; preds = %174, %4
+  ret void
+
+31:                                               ; preds = %171, %28
+  %32 = load ptr, ptr %25, align 8
+  %33 = load ptr, ptr %26, align 8
+  %34 = load i64, ptr %33, align 8
+  %35 = mul nsw i64 %34, %29
+  %36 = getelementptr inbounds i64, ptr %32, i64 %35
+  br i1 %27, label %177, label %174
+
+37:                                               ; preds = %28, %171
+  %38 = phi i64 [ %172, %171 ], [ 0, %28 ]
+  %39 = load ptr, ptr %0, align 8
+  %40 = load ptr, ptr %18, align 8
+  %41 = load i64, ptr %40, align 8
+  %42 = mul nsw i64 %41, %29
+  %43 = add nsw i64 %42, %38
+  %44 = load i64, ptr %19, align 8
+  %45 = icmp eq i64 %44, 0
+  br i1 %45, label %56, label %46
+
+46:                                               ; preds = %37
+  %47 = getelementptr inbounds double, ptr %39, i64 %43
+  %48 = load double, ptr %47, align 8
+  %49 = fcmp uno double %48, 0.000000e+00
+  br i1 %49, label %59, label %50
+
+50:                                               ; preds = %46
+  %51 = fadd double %48, 0.000000e+00
+  %52 = bitcast double %51 to i64
+  %53 = icmp slt i64 %52, 0
+  %54 = xor i64 %52, 9223372036854775807
+  %55 = select i1 %53, i64 %54, i64 %52
+  br label %59
+
+56:                                               ; preds = %37
+  %57 = getelementptr inbounds i64, ptr %39, i64 %43
+  %58 = load i64, ptr %57, align 8
+  br label %59
+
+59:                                               ; preds = %46, %50, %56
+  %60 = phi i64 [ %58, %56 ], [ %55, %50 ], [ 9223372036854775807, %46 ]
+  %61 = load i64, ptr %20, align 8
+  %62 = icmp ne i64 %61, 0
+  %63 = sext i1 %62 to i64
+  %64 = xor i64 %60, %63
+  %65 = sub nsw i64 0, %38
+  %66 = icmp slt i64 %38, %10
+  br i1 %66, label %67, label %70
+
+67:                                               ; preds = %59
+  %68 = getelementptr inbounds nuw %struct.item, ptr %14, i64 %38
+  store i64 %64, ptr %68, align 8
+  %69 = getelementptr inbounds nuw i8, ptr %68, i64 8
+  store i64 %65, ptr %69, align 8
+  br label %70
+
+70:                                               ; preds = %67, %59
+  %71 = icmp eq i64 %38, %21
+  %72 = and i1 %22, %71
+  br i1 %72, label %73, label %123
+
+73:                                               ; preds = %70, %118
+  %74 = phi i64 [ %75, %118 ], [ %23, %70 ]
+  %75 = add nsw i64 %74, -1
+  %76 = getelementptr inbounds %struct.item, ptr %14, i64 %75
+  %77 = load i64, ptr %76, align 8
+  %78 = getelementptr inbounds nuw i8, ptr %76, i64 8
+  %79 = load i64, ptr %78, align 8
+  %80 = shl nuw nsw i64 %75, 1
+  %81 = or disjoint i64 %80, 1
+  %82 = icmp slt i64 %81, %10
+  br i1 %82, label %83, label %118
+
+83:                                               ; preds = %73, %113
+  %84 = phi i64 [ %116, %113 ], [ %81, %73 ]
+  %85 = phi i64 [ %115, %113 ], [ %80, %73 ]
+  %86 = phi i64 [ %104, %113 ], [ %75, %73 ]
+  %87 = add nsw i64 %85, 2
+  %88 = icmp slt i64 %87, %10
+  br i1 %88, label %89, label %103
+
+89:                                               ; preds = %83
+  %90 = getelementptr inbounds %struct.item, ptr %14, i64 %87
+  %91 = getelementptr inbounds %struct.item, ptr %14, i64 %84
+  %92 = load i64, ptr %90, align 8
+  %93 = getelementptr inbounds nuw i8, ptr %90, i64 8
+  %94 = load i64, ptr %93, align 8
+  %95 = load i64, ptr %91, align 8
+  %96 = getelementptr inbounds nuw i8, ptr %91, i64 8
+  %97 = load i64, ptr %96, align 8
+  %98 = icmp eq i64 %92, %95
+  %99 = icmp sle i64 %92, %95
+  %100 = icmp sge i64 %94, %97
+  %101 = select i1 %98, i1 %100, i1 %99
+  %102 = select i1 %101, i64 %84, i64 %87
+  br label %103
+
+103:                                              ; preds = %89, %83
+  %104 = phi i64 [ %84, %83 ], [ %102, %89 ]
+  %105 = getelementptr inbounds %struct.item, ptr %14, i64 %104
+  %106 = load i64, ptr %105, align 8
+  %107 = getelementptr inbounds nuw i8, ptr %105, i64 8
+  %108 = load i64, ptr %107, align 8
+  %109 = icmp eq i64 %106, %77
+  %110 = icmp sle i64 %106, %77
+  %111 = icmp sge i64 %108, %79
+  %112 = select i1 %109, i1 %111, i1 %110
+  br i1 %112, label %118, label %113
+
+113:                                              ; preds = %103
+  %114 = getelementptr inbounds %struct.item, ptr %14, i64 %86
+  tail call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(16) %114, ptr noundef nonnull align 8 dereferenceable(16) %105, i64 16, i1 false)
+  %115 = shl nsw i64 %104, 1
+  %116 = or disjoint i64 %115, 1
+  %117 = icmp slt i64 %116, %10
+  br i1 %117, label %83, label %118
+
+118:                                              ; preds = %113, %103, %73
+  %119 = phi i64 [ %75, %73 ], [ %86, %103 ], [ %104, %113 ]
+  %120 = getelementptr inbounds %struct.item, ptr %14, i64 %119
+  store i64 %77, ptr %120, align 8
+  %121 = getelementptr inbounds nuw i8, ptr %120, i64 8
+  store i64 %79, ptr %121, align 8
+  %122 = icmp sgt i64 %74, 1
+  br i1 %122, label %73, label %123
+
+123:                                              ; preds = %118, %70
+  br i1 %66, label %171, label %124
+
+124:                                              ; preds = %123
+  %125 = load i64, ptr %14, align 8
+  %126 = load i64, ptr %24, align 8
+  %127 = icmp eq i64 %125, %64
+  %128 = icmp sle i64 %125, %64
+  %129 = icmp sge i64 %126, %65
+  %130 = select i1 %127, i1 %129, i1 %128
+  br i1 %130, label %171, label %131
+
+131:                                              ; preds = %124
+  br i1 %22, label %132, label %167
+
+132:                                              ; preds = %131, %162
+  %133 = phi i64 [ %165, %162 ], [ 1, %131 ]
+  %134 = phi i64 [ %164, %162 ], [ 0, %131 ]
+  %135 = phi i64 [ %153, %162 ], [ 0, %131 ]
+  %136 = add nsw i64 %134, 2
+  %137 = icmp slt i64 %136, %10
+  br i1 %137, label %138, label %152
+
+138:                                              ; preds = %132
+  %139 = getelementptr inbounds %struct.item, ptr %14, i64 %136
+  %140 = getelementptr inbounds %struct.item, ptr %14, i64 %133
+  %141 = load i64, ptr %139, align 8
+  %142 = getelementptr inbounds nuw i8, ptr %139, i64 8
+  %143 = load i64, ptr %142, align 8
+  %144 = load i64, ptr %140, align 8
+  %145 = getelementptr inbounds nuw i8, ptr %140, i64 8
+  %146 = load i64, ptr %145, align 8
+  %147 = icmp eq i64 %141, %144
+  %148 = icmp sle i64 %141, %144
+  %149 = icmp sge i64 %143, %146
+  %150 = select i1 %147, i1 %149, i1 %148
+  %151 = select i1 %150, i64 %133, i64 %136
+  br label %152
+
+152:                                              ; preds = %138, %132
+  %153 = phi i64 [ %133, %132 ], [ %151, %138 ]
+  %154 = getelementptr inbounds %struct.item, ptr %14, i64 %153
+  %155 = load i64, ptr %154, align 8
+  %156 = getelementptr inbounds nuw i8, ptr %154, i64 8
+  %157 = load i64, ptr %156, align 8
+  %158 = icmp eq i64 %155, %64
+  %159 = icmp sle i64 %155, %64
+  %160 = icmp sge i64 %157, %65
+  %161 = select i1 %158, i1 %160, i1 %159
+  br i1 %161, label %167, label %162
+
+162:                                              ; preds = %152
+  %163 = getelementptr inbounds %struct.item, ptr %14, i64 %135
+  tail call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(16) %163, ptr noundef nonnull align 8 dereferenceable(16) %154, i64 16, i1 false)
+  %164 = shl nsw i64 %153, 1
+  %165 = or disjoint i64 %164, 1
+  %166 = icmp slt i64 %165, %10
+  br i1 %166, label %132, label %167
+
+167:                                              ; preds = %152, %162, %131
+  %168 = phi i64 [ 0, %131 ], [ %153, %162 ], [ %135, %152 ]
+  %169 = getelementptr inbounds %struct.item, ptr %14, i64 %168
+  store i64 %64, ptr %169, align 8
+  %170 = getelementptr inbounds nuw i8, ptr %169, i64 8
+  store i64 %65, ptr %170, align 8
+  br label %171
+
+171:                                              ; preds = %167, %124, %123
+  %172 = add nuw nsw i64 %38, 1
+  %173 = icmp eq i64 %172, %8
+  br i1 %173, label %31, label %37
+
+174:                                              ; preds = %227, %181, %31
+  %175 = add nsw i64 %29, 1
+  %176 = icmp eq i64 %175, %2
+  br i1 %176, label %30, label %28
+
+177:                                              ; preds = %31, %227
+  %178 = phi i64 [ %186, %227 ], [ %10, %31 ]
+  %179 = load i64, ptr %24, align 8
+  %180 = icmp eq i64 %178, 1
+  br i1 %180, label %181, label %185
+
+181:                                              ; preds = %177
+  %182 = sub nsw i64 0, %179
+  %183 = getelementptr i64, ptr %36, i64 %178
+  %184 = getelementptr i8, ptr %183, i64 -8
+  store i64 %182, ptr %184, align 8
+  br label %174
+
+185:                                              ; preds = %177
+  %186 = add nsw i64 %178, -1
+  %187 = getelementptr inbounds nuw %struct.item, ptr %14, i64 %186
+  %188 = load i64, ptr %187, align 8
+  %189 = getelementptr inbounds nuw i8, ptr %187, i64 8
+  %190 = load i64, ptr %189, align 8
+  %191 = icmp eq i64 %178, 2
+  br i1 %191, label %227, label %192
+
+192:                                              ; preds = %185, %222
+  %193 = phi i64 [ %225, %222 ], [ 1, %185 ]
+  %194 = phi i64 [ %224, %222 ], [ 0, %185 ]
+  %195 = phi i64 [ %213, %222 ], [ 0, %185 ]
+  %196 = add nsw i64 %194, 2
+  %197 = icmp slt i64 %196, %186
+  br i1 %197, label %198, label %212
+
+198:                                              ; preds = %192
+  %199 = getelementptr inbounds %struct.item, ptr %14, i64 %196
+  %200 = getelementptr inbounds %struct.item, ptr %14, i64 %193
+  %201 = load i64, ptr %199, align 8
+  %202 = getelementptr inbounds nuw i8, ptr %199, i64 8
+  %203 = load i64, ptr %202, align 8
+  %204 = load i64, ptr %200, align 8
+  %205 = getelementptr inbounds nuw i8, ptr %200, i64 8
+  %206 = load i64, ptr %205, align 8
+  %207 = icmp eq i64 %201, %204
+  %208 = icmp sle i64 %201, %204
+  %209 = icmp sge i64 %203, %206
+  %210 = select i1 %207, i1 %209, i1 %208
+  %211 = select i1 %210, i64 %193, i64 %196
+  br label %212
+
+212:                                              ; preds = %198, %192
+  %213 = phi i64 [ %193, %192 ], [ %211, %198 ]
+  %214 = getelementptr inbounds %struct.item, ptr %14, i64 %213
+  %215 = load i64, ptr %214, align 8
+  %216 = getelementptr inbounds nuw i8, ptr %214, i64 8
+  %217 = load i64, ptr %216, align 8
+  %218 = icmp eq i64 %215, %188
+  %219 = icmp sle i64 %215, %188
+  %220 = icmp sge i64 %217, %190
+  %221 = select i1 %218, i1 %220, i1 %219
+  br i1 %221, label %227, label %222
+
+222:                                              ; preds = %212
+  %223 = getelementptr inbounds %struct.item, ptr %14, i64 %195
+  tail call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(16) %223, ptr noundef nonnull align 8 dereferenceable(16) %214, i64 16, i1 false)
+  %224 = shl nsw i64 %213, 1
+  %225 = or disjoint i64 %224, 1
+  %226 = icmp slt i64 %225, %186
+  br i1 %226, label %192, label %227
+
+227:                                              ; preds = %212, %222, %185
+  %228 = phi i64 [ 0, %185 ], [ %195, %212 ], [ %213, %222 ]
+  %229 = getelementptr inbounds %struct.item, ptr %14, i64 %228
+  store i64 %188, ptr %229, align 8
+  %230 = getelementptr inbounds nuw i8, ptr %229, i64 8
+  store i64 %190, ptr %230, align 8
+  %231 = sub nsw i64 0, %179
+  %232 = getelementptr i64, ptr %36, i64 %178
+  %233 = getelementptr i8, ptr %232, i64 -8
+  store i64 %231, ptr %233, align 8
+  %234 = icmp sgt i64 %178, 1
+  br i1 %234, label %177, label %174
+}
+
+; Function Attrs: mustprogress nofree norecurse nosync nounwind willreturn memory(readwrite, inaccessiblemem: none, target_mem0: none, target_mem1: none)
+define i64 @tw_number(ptr noundef readonly captures(none) %0, ptr noundef readnone captures(none) %1, ptr noundef readnone captures(none) %2) local_unnamed_addr #7 {
+  %4 = load ptr, ptr %0, align 8
+  %5 = load i64, ptr %4, align 8
+  %6 = getelementptr inbounds nuw i8, ptr %0, i64 8
+  %7 = load ptr, ptr %6, align 8
+  store i64 %5, ptr %7, align 8
+  ret i64 %5
+}
+
 ; Function Attrs: nounwind
 declare i32 @getpid() local_unnamed_addr #3
 
 ; Function Attrs: mustprogress nocallback nofree nounwind willreturn memory(argmem: write)
-declare void @llvm.memset.p0.i64(ptr writeonly captures(none), i8, i64, i1 immarg) #6
+declare void @llvm.memset.p0.i64(ptr writeonly captures(none), i8, i64, i1 immarg) #8
 
 ; Function Attrs: nounwind
 declare ptr @mmap(ptr noundef, i64 noundef, i32 noundef, i32 noundef, i32 noundef, i64 noundef) local_unnamed_addr #3
@@ -1493,7 +3231,7 @@ declare i32 @munmap(ptr noundef, i64 noundef) local_unnamed_addr #3
 declare i32 @pthread_key_delete(i32 noundef) local_unnamed_addr #3
 
 ; Function Attrs: nounwind
-declare void @llvm.x86.sse2.pause() #7
+declare void @llvm.x86.sse2.pause() #9
 
 ; Function Attrs: nounwind
 declare i32 @sched_getaffinity(i32 noundef, i64 noundef, ptr noundef) local_unnamed_addr #3
@@ -1517,7 +3255,7 @@ declare i32 @pthread_attr_setdetachstate(ptr noundef, i32 noundef) local_unnamed
 declare i32 @pthread_create(ptr noundef, ptr noundef, ptr noundef, ptr noundef) local_unnamed_addr #3
 
 ; Function Attrs: noreturn nounwind
-define internal noalias noundef nonnull ptr @worker(ptr noundef %0) #8 {
+define internal noalias noundef nonnull ptr @worker(ptr noundef %0) #10 {
   %2 = alloca %struct.timespec, align 8
   %3 = alloca %struct.cpu_set_t, align 8
   %4 = alloca %struct.cpu_set_t, align 8
@@ -1531,7 +3269,7 @@ define internal noalias noundef nonnull ptr @worker(ptr noundef %0) #8 {
   %12 = alloca i32, align 4
   %13 = alloca %struct.worker, align 8
   %14 = alloca %struct.tw_caller, align 8
-  call void @llvm.lifetime.start.p0(ptr nonnull %13) #7
+  call void @llvm.lifetime.start.p0(ptr nonnull %13) #9
   %15 = getelementptr inbounds nuw i8, ptr %13, i64 8
   call void @llvm.memset.p0.i64(ptr noundef nonnull align 8 dereferenceable(144) %15, i8 0, i64 144, i1 false)
   store ptr %0, ptr %13, align 8
@@ -1539,10 +3277,10 @@ define internal noalias noundef nonnull ptr @worker(ptr noundef %0) #8 {
   store i64 -1, ptr %16, align 8
   %17 = getelementptr inbounds nuw i8, ptr %13, i64 144
   store i32 -1, ptr %17, align 8
-  call void @llvm.lifetime.start.p0(ptr nonnull %14) #7
+  call void @llvm.lifetime.start.p0(ptr nonnull %14) #9
   call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(16) %14, ptr noundef nonnull align 8 dereferenceable(16) @__const.worker.caller, i64 16, i1 false)
   %18 = load i32, ptr @key, align 4
-  %19 = call i32 @pthread_setspecific(i32 noundef %18, ptr noundef nonnull %14) #7
+  %19 = call i32 @pthread_setspecific(i32 noundef %18, ptr noundef nonnull %14) #9
   call void @llvm.lifetime.start.p0(ptr nonnull %12)
   call void @llvm.x86.sse.stmxcsr(ptr nonnull %12)
   %20 = load i32, ptr %12, align 4
@@ -1552,14 +3290,14 @@ define internal noalias noundef nonnull ptr @worker(ptr noundef %0) #8 {
   store i32 %21, ptr %11, align 4
   call void @llvm.x86.sse.ldmxcsr(ptr nonnull %11)
   call void @llvm.lifetime.end.p0(ptr nonnull %11)
-  call void @llvm.lifetime.start.p0(ptr nonnull %10) #7
-  %22 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %10) #7
+  call void @llvm.lifetime.start.p0(ptr nonnull %10) #9
+  %22 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %10) #9
   %23 = load i64, ptr %10, align 8
   %24 = mul nsw i64 %23, 1000000000
   %25 = getelementptr inbounds nuw i8, ptr %10, i64 8
   %26 = load i64, ptr %25, align 8
   %27 = add nsw i64 %24, %26
-  call void @llvm.lifetime.end.p0(ptr nonnull %10) #7
+  call void @llvm.lifetime.end.p0(ptr nonnull %10) #9
   %28 = getelementptr inbounds nuw i8, ptr %13, i64 8
   %29 = getelementptr inbounds nuw i8, ptr %0, i64 256
   %30 = getelementptr inbounds nuw i8, ptr %0, i64 384
@@ -1619,12 +3357,12 @@ define internal noalias noundef nonnull ptr @worker(ptr noundef %0) #8 {
   %70 = getelementptr inbounds nuw i8, ptr %54, i64 56
   %71 = load atomic i32, ptr %70 monotonic, align 8
   store i32 %71, ptr %17, align 8
-  %72 = call i32 @sched_getcpu() #7
+  %72 = call i32 @sched_getcpu() #9
   %73 = icmp eq i32 %72, %71
   br i1 %73, label %74, label %92
 
 74:                                               ; preds = %68
-  call void @llvm.lifetime.start.p0(ptr nonnull %9) #7
+  call void @llvm.lifetime.start.p0(ptr nonnull %9) #9
   %75 = getelementptr inbounds nuw i8, ptr %69, i64 8
   call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(128) %9, ptr noundef nonnull readonly align 8 dereferenceable(128) %75, i64 128, i1 false)
   %76 = icmp ult i32 %71, 1024
@@ -1643,16 +3381,16 @@ define internal noalias noundef nonnull ptr @worker(ptr noundef %0) #8 {
   br label %86
 
 86:                                               ; preds = %77, %74
-  %87 = call i32 @__sched_cpucount(i64 noundef 128, ptr noundef nonnull %9) #7
+  %87 = call i32 @__sched_cpucount(i64 noundef 128, ptr noundef nonnull %9) #9
   %88 = icmp sgt i32 %87, 0
   br i1 %88, label %89, label %91
 
 89:                                               ; preds = %86
-  %90 = call i32 @sched_setaffinity(i32 noundef 0, i64 noundef 128, ptr noundef nonnull %9) #7
+  %90 = call i32 @sched_setaffinity(i32 noundef 0, i64 noundef 128, ptr noundef nonnull %9) #9
   br label %91
 
 91:                                               ; preds = %89, %86
-  call void @llvm.lifetime.end.p0(ptr nonnull %9) #7
+  call void @llvm.lifetime.end.p0(ptr nonnull %9) #9
   store i32 1, ptr %34, align 4
   br label %92
 
@@ -1696,13 +3434,13 @@ define internal noalias noundef nonnull ptr @worker(ptr noundef %0) #8 {
 122:                                              ; preds = %117
   %123 = trunc i64 %111 to i32
   %124 = and i32 %123, 65535
-  call void @llvm.lifetime.start.p0(ptr nonnull %8) #7
-  %125 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %8) #7
+  call void @llvm.lifetime.start.p0(ptr nonnull %8) #9
+  %125 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %8) #9
   %126 = load i64, ptr %8, align 8
   %127 = mul nsw i64 %126, 1000000000
   %128 = load i64, ptr %35, align 8
   %129 = add nsw i64 %127, %128
-  call void @llvm.lifetime.end.p0(ptr nonnull %8) #7
+  call void @llvm.lifetime.end.p0(ptr nonnull %8) #9
   %130 = icmp slt i64 %103, 0
   %131 = add nuw nsw i32 %124, 1
   %132 = icmp samesign ult i32 %131, %108
@@ -1717,11 +3455,11 @@ define internal noalias noundef nonnull ptr @worker(ptr noundef %0) #8 {
 
 138:                                              ; preds = %134
   %139 = getelementptr inbounds nuw i8, ptr %69, i64 644
-  %140 = call i32 @sched_getcpu() #7
+  %140 = call i32 @sched_getcpu() #9
   store atomic i32 %140, ptr %139 monotonic, align 4
   %141 = getelementptr inbounds nuw i8, ptr %69, i64 640
   %142 = atomicrmw add ptr %141, i32 1 seq_cst, align 128
-  %143 = call i64 (i64, ...) @syscall(i64 noundef 202, ptr noundef nonnull %141, i32 noundef 129, i32 noundef range(i32 1, 3) 2, ptr noundef null, ptr noundef null, i32 noundef 0) #7
+  %143 = call i64 (i64, ...) @syscall(i64 noundef 202, ptr noundef nonnull %141, i32 noundef 129, i32 noundef range(i32 1, 3) 2, ptr noundef null, ptr noundef null, i32 noundef 0) #9
   br label %144
 
 144:                                              ; preds = %138, %134, %122
@@ -1785,7 +3523,7 @@ define internal noalias noundef nonnull ptr @worker(ptr noundef %0) #8 {
   br i1 %183, label %184, label %186
 
 184:                                              ; preds = %180
-  %185 = call i64 (i64, ...) @syscall(i64 noundef 202, ptr noundef nonnull %176, i32 noundef 129, i32 noundef 1, ptr noundef null, ptr noundef null, i32 noundef 0) #7
+  %185 = call i64 (i64, ...) @syscall(i64 noundef 202, ptr noundef nonnull %176, i32 noundef 129, i32 noundef 1, ptr noundef null, ptr noundef null, i32 noundef 0) #9
   br label %186
 
 186:                                              ; preds = %110, %184, %180, %175, %144
@@ -1795,30 +3533,30 @@ define internal noalias noundef nonnull ptr @worker(ptr noundef %0) #8 {
   br i1 %189, label %197, label %190
 
 190:                                              ; preds = %186
-  call void @llvm.lifetime.start.p0(ptr nonnull %7) #7
+  call void @llvm.lifetime.start.p0(ptr nonnull %7) #9
   %191 = getelementptr inbounds nuw i8, ptr %69, i64 8
   call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(128) %7, ptr noundef nonnull readonly align 8 dereferenceable(128) %191, i64 128, i1 false)
-  %192 = call i32 @__sched_cpucount(i64 noundef 128, ptr noundef nonnull %7) #7
+  %192 = call i32 @__sched_cpucount(i64 noundef 128, ptr noundef nonnull %7) #9
   %193 = icmp sgt i32 %192, 0
   br i1 %193, label %194, label %196
 
 194:                                              ; preds = %190
-  %195 = call i32 @sched_setaffinity(i32 noundef 0, i64 noundef 128, ptr noundef nonnull %7) #7
+  %195 = call i32 @sched_setaffinity(i32 noundef 0, i64 noundef 128, ptr noundef nonnull %7) #9
   br label %196
 
 196:                                              ; preds = %194, %190
-  call void @llvm.lifetime.end.p0(ptr nonnull %7) #7
+  call void @llvm.lifetime.end.p0(ptr nonnull %7) #9
   br label %197
 
 197:                                              ; preds = %186, %196
   store i32 0, ptr %34, align 4
-  call void @llvm.lifetime.start.p0(ptr nonnull %6) #7
-  %198 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %6) #7
+  call void @llvm.lifetime.start.p0(ptr nonnull %6) #9
+  %198 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %6) #9
   %199 = load i64, ptr %6, align 8
   %200 = mul nsw i64 %199, 1000000000
   %201 = load i64, ptr %36, align 8
   %202 = add nsw i64 %200, %201
-  call void @llvm.lifetime.end.p0(ptr nonnull %6) #7
+  call void @llvm.lifetime.end.p0(ptr nonnull %6) #9
   store i64 %202, ptr %16, align 8
   br label %303
 
@@ -1829,12 +3567,12 @@ define internal noalias noundef nonnull ptr @worker(ptr noundef %0) #8 {
   br i1 %205, label %206, label %303
 
 206:                                              ; preds = %203
-  call void @llvm.lifetime.start.p0(ptr nonnull %5) #7
-  %207 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %5) #7
+  call void @llvm.lifetime.start.p0(ptr nonnull %5) #9
+  %207 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %5) #9
   %208 = load i64, ptr %5, align 8
   %209 = mul nsw i64 %208, 1000000000
   %210 = load i64, ptr %37, align 8
-  call void @llvm.lifetime.end.p0(ptr nonnull %5) #7
+  call void @llvm.lifetime.end.p0(ptr nonnull %5) #9
   %211 = sub i64 %210, %41
   %212 = add i64 %211, %209
   %213 = icmp slt i64 %212, 100000
@@ -1846,7 +3584,7 @@ define internal noalias noundef nonnull ptr @worker(ptr noundef %0) #8 {
   %217 = load atomic i32, ptr %216 seq_cst, align 128
   %218 = load ptr, ptr %13, align 8
   %219 = load i32, ptr %17, align 8
-  call void @llvm.lifetime.start.p0(ptr nonnull %4) #7
+  call void @llvm.lifetime.start.p0(ptr nonnull %4) #9
   %220 = getelementptr inbounds nuw i8, ptr %218, i64 8
   call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(128) %4, ptr noundef nonnull readonly align 8 dereferenceable(128) %220, i64 128, i1 false)
   %221 = icmp ult i32 %219, 1024
@@ -1865,16 +3603,16 @@ define internal noalias noundef nonnull ptr @worker(ptr noundef %0) #8 {
   br label %231
 
 231:                                              ; preds = %222, %214
-  %232 = call i32 @__sched_cpucount(i64 noundef 128, ptr noundef nonnull %4) #7
+  %232 = call i32 @__sched_cpucount(i64 noundef 128, ptr noundef nonnull %4) #9
   %233 = icmp sgt i32 %232, 0
   br i1 %233, label %234, label %236
 
 234:                                              ; preds = %231
-  %235 = call i32 @sched_setaffinity(i32 noundef 0, i64 noundef 128, ptr noundef nonnull %4) #7
+  %235 = call i32 @sched_setaffinity(i32 noundef 0, i64 noundef 128, ptr noundef nonnull %4) #9
   br label %236
 
 236:                                              ; preds = %234, %231
-  call void @llvm.lifetime.end.p0(ptr nonnull %4) #7
+  call void @llvm.lifetime.end.p0(ptr nonnull %4) #9
   store i32 1, ptr %34, align 4
   %237 = getelementptr inbounds nuw i8, ptr %215, i64 512
   %238 = atomicrmw add ptr %237, i32 1 seq_cst, align 128
@@ -1922,7 +3660,7 @@ define internal noalias noundef nonnull ptr @worker(ptr noundef %0) #8 {
   br i1 %269, label %270, label %254
 
 270:                                              ; preds = %267, %247, %236
-  %271 = call i64 (i64, ...) @syscall(i64 noundef 202, ptr noundef nonnull %216, i32 noundef 128, i32 noundef %217, ptr noundef null, ptr noundef null, i32 noundef 0) #7
+  %271 = call i64 (i64, ...) @syscall(i64 noundef 202, ptr noundef nonnull %216, i32 noundef 128, i32 noundef %217, ptr noundef null, ptr noundef null, i32 noundef 0) #9
   br label %272
 
 272:                                              ; preds = %262, %270
@@ -1930,13 +3668,13 @@ define internal noalias noundef nonnull ptr @worker(ptr noundef %0) #8 {
   %274 = getelementptr inbounds nuw i8, ptr %215, i64 644
   %275 = load atomic i32, ptr %274 monotonic, align 4
   store i32 %275, ptr %17, align 8
-  %276 = call i32 @sched_getcpu() #7
+  %276 = call i32 @sched_getcpu() #9
   %277 = icmp eq i32 %276, %275
   br i1 %277, label %278, label %297
 
 278:                                              ; preds = %272
   %279 = load ptr, ptr %13, align 8
-  call void @llvm.lifetime.start.p0(ptr nonnull %3) #7
+  call void @llvm.lifetime.start.p0(ptr nonnull %3) #9
   %280 = getelementptr inbounds nuw i8, ptr %279, i64 8
   call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(128) %3, ptr noundef nonnull readonly align 8 dereferenceable(128) %280, i64 128, i1 false)
   %281 = icmp ult i32 %275, 1024
@@ -1955,28 +3693,28 @@ define internal noalias noundef nonnull ptr @worker(ptr noundef %0) #8 {
   br label %291
 
 291:                                              ; preds = %282, %278
-  %292 = call i32 @__sched_cpucount(i64 noundef 128, ptr noundef nonnull %3) #7
+  %292 = call i32 @__sched_cpucount(i64 noundef 128, ptr noundef nonnull %3) #9
   %293 = icmp sgt i32 %292, 0
   br i1 %293, label %294, label %296
 
 294:                                              ; preds = %291
-  %295 = call i32 @sched_setaffinity(i32 noundef 0, i64 noundef 128, ptr noundef nonnull %3) #7
+  %295 = call i32 @sched_setaffinity(i32 noundef 0, i64 noundef 128, ptr noundef nonnull %3) #9
   br label %296
 
 296:                                              ; preds = %294, %291
-  call void @llvm.lifetime.end.p0(ptr nonnull %3) #7
+  call void @llvm.lifetime.end.p0(ptr nonnull %3) #9
   store i32 1, ptr %34, align 4
   br label %297
 
 297:                                              ; preds = %272, %296
   store i64 -1, ptr %16, align 8
-  call void @llvm.lifetime.start.p0(ptr nonnull %2) #7
-  %298 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %2) #7
+  call void @llvm.lifetime.start.p0(ptr nonnull %2) #9
+  %298 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %2) #9
   %299 = load i64, ptr %2, align 8
   %300 = mul nsw i64 %299, 1000000000
   %301 = load i64, ptr %38, align 8
   %302 = add nsw i64 %300, %301
-  call void @llvm.lifetime.end.p0(ptr nonnull %2) #7
+  call void @llvm.lifetime.end.p0(ptr nonnull %2) #9
   br label %303
 
 303:                                              ; preds = %203, %206, %297, %197
@@ -2083,7 +3821,7 @@ define internal fastcc i32 @take_steps(ptr noundef nonnull captures(none) %0, i3
   %77 = tail call i64 @llvm.smin.i64(i64 %76, i64 %61)
   %78 = load ptr, ptr %14, align 8
   %79 = load ptr, ptr %15, align 16
-  tail call void %78(ptr noundef %79, i64 noundef %75, i64 noundef %77, i64 noundef %16) #7
+  tail call void %78(ptr noundef %79, i64 noundef %75, i64 noundef %77, i64 noundef %16) #9
   %80 = add i32 %36, 1
   br i1 %17, label %87, label %81
 
@@ -2116,33 +3854,39 @@ declare i64 @syscall(i64 noundef, ...) local_unnamed_addr #3
 declare i32 @sched_setaffinity(i32 noundef, i64 noundef, ptr noundef) local_unnamed_addr #3
 
 ; Function Attrs: nounwind memory(argmem: write)
-declare void @llvm.x86.sse.stmxcsr(ptr) #9
+declare void @llvm.x86.sse.stmxcsr(ptr) #11
 
 ; Function Attrs: nounwind
-declare void @llvm.x86.sse.ldmxcsr(ptr) #7
+declare void @llvm.x86.sse.ldmxcsr(ptr) #9
 
 ; Function Attrs: nounwind
 declare i32 @clock_gettime(i32 noundef, ptr noundef) local_unnamed_addr #3
 
 ; Function Attrs: nocallback nocreateundeforpoison nofree nosync nounwind speculatable willreturn memory(none)
-declare i32 @llvm.smin.i32(i32, i32) #10
+declare i64 @llvm.smin.i64(i64, i64) #12
 
 ; Function Attrs: nocallback nocreateundeforpoison nofree nosync nounwind speculatable willreturn memory(none)
-declare i64 @llvm.smax.i64(i64, i64) #10
+declare i32 @llvm.smin.i32(i32, i32) #12
 
 ; Function Attrs: nocallback nocreateundeforpoison nofree nosync nounwind speculatable willreturn memory(none)
-declare i64 @llvm.smin.i64(i64, i64) #10
+declare i64 @llvm.smax.i64(i64, i64) #12
+
+; Function Attrs: nocallback nofree nosync nounwind willreturn memory(inaccessiblemem: write)
+declare void @llvm.assume(i1 noundef) #13
 
 attributes #0 = { mustprogress nofree norecurse nounwind willreturn memory(readwrite, argmem: none, inaccessiblemem: none, target_mem0: none, target_mem1: none) "min-legal-vector-width"="0" "no-trapping-math"="true" }
 attributes #1 = { nounwind "min-legal-vector-width"="0" "no-trapping-math"="true" }
 attributes #2 = { mustprogress nocallback nofree nosync nounwind willreturn memory(argmem: readwrite) }
 attributes #3 = { nounwind "no-trapping-math"="true" }
 attributes #4 = { mustprogress nocallback nofree nounwind willreturn memory(argmem: readwrite) }
-attributes #5 = { nofree norecurse nounwind memory(readwrite, target_mem0: none, target_mem1: none) "min-legal-vector-width"="0" "no-trapping-math"="true" }
-attributes #6 = { mustprogress nocallback nofree nounwind willreturn memory(argmem: write) }
-attributes #7 = { nounwind }
-attributes #8 = { noreturn nounwind "min-legal-vector-width"="0" "no-trapping-math"="true" }
-attributes #9 = { nounwind memory(argmem: write) }
-attributes #10 = { nocallback nocreateundeforpoison nofree nosync nounwind speculatable willreturn memory(none) }
+attributes #5 = { nofree norecurse nosync nounwind memory(readwrite, inaccessiblemem: none, target_mem0: none, target_mem1: none) "min-legal-vector-width"="0" "no-trapping-math"="true" }
+attributes #6 = { nofree norecurse nounwind memory(readwrite, target_mem0: none, target_mem1: none) "min-legal-vector-width"="0" "no-trapping-math"="true" }
+attributes #7 = { mustprogress nofree norecurse nosync nounwind willreturn memory(readwrite, inaccessiblemem: none, target_mem0: none, target_mem1: none) "min-legal-vector-width"="0" "no-trapping-math"="true" }
+attributes #8 = { mustprogress nocallback nofree nounwind willreturn memory(argmem: write) }
+attributes #9 = { nounwind }
+attributes #10 = { noreturn nounwind "min-legal-vector-width"="0" "no-trapping-math"="true" }
+attributes #11 = { nounwind memory(argmem: write) }
+attributes #12 = { nocallback nocreateundeforpoison nofree nosync nounwind speculatable willreturn memory(none) }
+attributes #13 = { nocallback nofree nosync nounwind willreturn memory(inaccessiblemem: write) }
 
 
