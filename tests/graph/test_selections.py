@@ -109,6 +109,25 @@ CASES = {
          node("Gather", ["s", "one"], ["y"])],
         {"x": [5, "n"]}, lambda r, n: {"x": sparse(r, 5, n)}, weights={"one": vector(1)},
     ),
+    "written where a mask is": Case(
+        [
+            node("NonZero", ["x"], ["z"]), node("Transpose", ["z"], ["t"], perm=[1, 0]),
+            node("GatherND", ["x", "t"], ["g"]), node("Exp", ["g"], ["e"]),
+            node("ScatterND", ["x", "t", "e"], ["s"]), node("Neg", ["s"], ["y"]),
+        ],
+        {"x": [5, "n", 2]}, lambda r, n: {"x": sparse(r, 5, n, 2)},
+    ),
+    "rows written at": Case(
+        [
+            node("Compress", ["i", "c"], ["at"], axis=0),
+            node("Compress", ["u", "c"], ["rows"], axis=0),
+            node("ScatterND", ["x", "at", "rows"], ["y"]),
+        ],
+        {"x": [64, 4], "i": ["n", 1], "u": ["n", 4], "c": ["n"]},
+        lambda r, n: {"x": sparse(r, 64, 4), "i": r.permutation(np.arange(-32, 32))[:n, None],
+                      "u": whole(r, n, 4), "c": r.random(n) < 0.5},
+        dtypes={"i": INT64, "c": BOOL},
+    ),
     "values that differ": Case(
         [node("Unique", ["x"], list(UNIQUE))], {"x": [3, "n"]}, lambda r, n: {"x": whole(r, 3, n)},
         UNIQUE,

@@ -4,7 +4,7 @@
 
 A `select` node of a graph names one of them. Compiled, they are C (`runtime/c/select.c`), called
 between kernels. They take arrays, then numbers, and give how many there are of what was looked for,
-and int64 arrays of as many.
+and arrays of as many.
 """
 
 from __future__ import annotations
@@ -98,13 +98,24 @@ def top_k(rows: Array, floats: int, largest: int, count: int) -> Found:
     return count, [order[:, :count].astype(np.int64)]
 
 
+def scatter(x: Array, places: Array, updates: Array, bytes_of_element: int) -> Found:
+    """`x` [rows, width], where row `places[k]` is row k of `updates` [n, width]; of several for one
+    the last. Others than rows of x are left out.
+    """
+    del bytes_of_element
+    y, inside = x.copy(), (places >= 0) & (places < len(x))
+    for place, row in zip(places[inside], updates[inside], strict=True):
+        y[place] = row
+    return len(places), [y]
+
+
 def number(value: Array) -> Found:
     """A whole number, int64 []: as many."""
     return int(value), [value.astype(np.int64)]
 
 
 SELECTIONS: Mapping[str, Callable[..., Found]] = {
-    f.__name__: f for f in (nonzero, suppress, unique, top_k, number)
+    f.__name__: f for f in (nonzero, suppress, unique, top_k, scatter, number)
 }
 
 

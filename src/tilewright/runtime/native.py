@@ -33,7 +33,7 @@ from tilewright.target import available_cores
 SOURCE = Path(__file__).parent / "c"
 ARCHITECTURES = ("x86_64", "aarch64")
 PARALLEL = "tw_parallel"
-SELECT = ("tw_nonzero", "tw_suppress", "tw_unique", "tw_top_k", "tw_number")
+SELECT = ("tw_nonzero", "tw_suppress", "tw_unique", "tw_top_k", "tw_scatter", "tw_number")
 """Library functions that networks call: see `c/select.h`."""
 CALLS = ("tw_call", "tw_find_sizes", "tw_write_shapes", "tw_bench")
 EXPORTED = (*CALLS, PARALLEL, *SELECT, "tw_limit_cores")

@@ -3001,6 +3001,90 @@ define internal void @top_rows(ptr noundef readonly captures(none) %0, i64 nound
   br i1 %234, label %177, label %174
 }
 
+; Function Attrs: nofree norecurse nosync nounwind memory(readwrite, inaccessiblemem: none, target_mem0: none, target_mem1: none)
+define i64 @tw_scatter(ptr noundef readonly captures(none) %0, ptr noundef readonly captures(none) %1, ptr noundef readnone captures(none) %2) local_unnamed_addr #4 {
+  %4 = load ptr, ptr %0, align 8
+  %5 = load i64, ptr %1, align 8
+  %6 = getelementptr inbounds nuw i8, ptr %1, i64 8
+  %7 = shl nsw i64 %5, 4
+  %8 = getelementptr inbounds i8, ptr %6, i64 %7
+  %9 = getelementptr inbounds i64, ptr %6, i64 %5
+  %10 = getelementptr inbounds nuw i8, ptr %0, i64 8
+  %11 = load ptr, ptr %10, align 8
+  %12 = load i64, ptr %8, align 8
+  %13 = getelementptr inbounds nuw i8, ptr %8, i64 8
+  %14 = shl nsw i64 %12, 4
+  %15 = getelementptr inbounds i8, ptr %13, i64 %14
+  %16 = getelementptr inbounds nuw i8, ptr %0, i64 16
+  %17 = load ptr, ptr %16, align 8
+  %18 = load i64, ptr %15, align 8
+  %19 = getelementptr inbounds nuw i8, ptr %15, i64 8
+  %20 = shl nsw i64 %18, 4
+  %21 = getelementptr inbounds i8, ptr %19, i64 %20
+  %22 = getelementptr inbounds i64, ptr %19, i64 %18
+  %23 = getelementptr inbounds nuw i8, ptr %0, i64 24
+  %24 = load ptr, ptr %23, align 8
+  %25 = load i64, ptr %21, align 8
+  %26 = getelementptr inbounds nuw i8, ptr %21, i64 8
+  %27 = shl nsw i64 %25, 4
+  %28 = getelementptr inbounds i8, ptr %26, i64 %27
+  %29 = getelementptr inbounds i64, ptr %26, i64 %25
+  %30 = load i64, ptr %28, align 8
+  %31 = load i64, ptr %6, align 8
+  %32 = load i64, ptr %13, align 8
+  %33 = getelementptr inbounds nuw i8, ptr %1, i64 16
+  %34 = load i64, ptr %33, align 8
+  %35 = mul nsw i64 %34, %30
+  %36 = load i64, ptr %9, align 8
+  %37 = mul nsw i64 %36, %30
+  %38 = load i64, ptr %29, align 8
+  %39 = mul nsw i64 %38, %30
+  %40 = icmp sgt i64 %31, 0
+  br i1 %40, label %43, label %41
+
+41:                                               ; preds = %43, %3
+  %42 = icmp sgt i64 %32, 0
+  br i1 %42, label %52, label %51
+
+43:                                               ; preds = %3, %43
+  %44 = phi i64 [ %49, %43 ], [ 0, %3 ]
+  %45 = mul nsw i64 %44, %39
+  %46 = getelementptr inbounds i8, ptr %24, i64 %45
+  %47 = mul nsw i64 %37, %44
+  %48 = getelementptr inbounds i8, ptr %4, i64 %47
+  tail call void @llvm.memcpy.p0.p0.i64(ptr align 1 %46, ptr align 1 %48, i64 %35, i1 false)
+  %49 = add nuw nsw i64 %44, 1
+  %50 = icmp eq i64 %49, %31
+  br i1 %50, label %41, label %43
+
+51:                                               ; preds = %66, %41
+  ret i64 %32
+
+52:                                               ; preds = %41, %66
+  %53 = phi i64 [ %67, %66 ], [ 0, %41 ]
+  %54 = getelementptr inbounds nuw i64, ptr %11, i64 %53
+  %55 = load i64, ptr %54, align 8
+  %56 = icmp sgt i64 %55, -1
+  %57 = icmp slt i64 %55, %31
+  %58 = and i1 %56, %57
+  br i1 %58, label %59, label %66
+
+59:                                               ; preds = %52
+  %60 = load i64, ptr %22, align 8
+  %61 = mul i64 %53, %30
+  %62 = mul i64 %61, %60
+  %63 = getelementptr inbounds i8, ptr %17, i64 %62
+  %64 = mul nsw i64 %55, %39
+  %65 = getelementptr inbounds i8, ptr %24, i64 %64
+  tail call void @llvm.memcpy.p0.p0.i64(ptr align 1 %65, ptr align 1 %63, i64 %35, i1 false)
+  br label %66
+
+66:                                               ; preds = %59, %52
+  %67 = add nuw nsw i64 %53, 1
+  %68 = icmp eq i64 %67, %32
+  br i1 %68, label %51, label %52
+}
+
 ; Function Attrs: mustprogress nofree norecurse nosync nounwind willreturn memory(readwrite, inaccessiblemem: none, target_mem0: none, target_mem1: none)
 define i64 @tw_number(ptr noundef readonly captures(none) %0, ptr noundef readnone captures(none) %1, ptr noundef readnone captures(none) %2) local_unnamed_addr #6 {
   %4 = load ptr, ptr %0, align 8

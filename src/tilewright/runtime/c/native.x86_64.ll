@@ -3199,6 +3199,122 @@ define internal void @top_rows(ptr noundef readonly captures(none) %0, i64 nound
   br i1 %234, label %177, label %174
 }
 
+; Function Attrs: nofree norecurse nosync nounwind memory(readwrite, inaccessiblemem: none, target_mem0: none, target_mem1: none)
+define i64 @tw_scatter(ptr noundef readonly captures(none) %0, ptr noundef readonly captures(none) %1, ptr noundef readnone captures(none) %2) local_unnamed_addr #5 {
+  %4 = load ptr, ptr %0, align 8
+  %5 = load i64, ptr %1, align 8
+  %6 = getelementptr inbounds nuw i8, ptr %1, i64 8
+  %7 = shl nsw i64 %5, 4
+  %8 = getelementptr inbounds i8, ptr %6, i64 %7
+  %9 = getelementptr inbounds i64, ptr %6, i64 %5
+  %10 = getelementptr inbounds nuw i8, ptr %0, i64 8
+  %11 = load ptr, ptr %10, align 8
+  %12 = load i64, ptr %8, align 8
+  %13 = getelementptr inbounds nuw i8, ptr %8, i64 8
+  %14 = shl nsw i64 %12, 4
+  %15 = getelementptr inbounds i8, ptr %13, i64 %14
+  %16 = getelementptr inbounds nuw i8, ptr %0, i64 16
+  %17 = load ptr, ptr %16, align 8
+  %18 = load i64, ptr %15, align 8
+  %19 = getelementptr inbounds nuw i8, ptr %15, i64 8
+  %20 = shl nsw i64 %18, 4
+  %21 = getelementptr inbounds i8, ptr %19, i64 %20
+  %22 = getelementptr inbounds i64, ptr %19, i64 %18
+  %23 = getelementptr inbounds nuw i8, ptr %0, i64 24
+  %24 = load ptr, ptr %23, align 8
+  %25 = load i64, ptr %21, align 8
+  %26 = getelementptr inbounds nuw i8, ptr %21, i64 8
+  %27 = shl nsw i64 %25, 4
+  %28 = getelementptr inbounds i8, ptr %26, i64 %27
+  %29 = getelementptr inbounds i64, ptr %26, i64 %25
+  %30 = load i64, ptr %28, align 8
+  %31 = load i64, ptr %6, align 8
+  %32 = load i64, ptr %13, align 8
+  %33 = getelementptr inbounds nuw i8, ptr %1, i64 16
+  %34 = load i64, ptr %33, align 8
+  %35 = mul nsw i64 %34, %30
+  %36 = load i64, ptr %9, align 8
+  %37 = mul nsw i64 %36, %30
+  %38 = load i64, ptr %29, align 8
+  %39 = mul nsw i64 %38, %30
+  %40 = icmp sgt i64 %31, 0
+  br i1 %40, label %41, label %55
+
+41:                                               ; preds = %3
+  %42 = and i64 %31, 1
+  %43 = icmp eq i64 %31, 1
+  br i1 %43, label %48, label %44
+
+44:                                               ; preds = %41
+  %45 = and i64 %31, 9223372036854775806
+  br label %57
+
+46:                                               ; preds = %57
+  %47 = icmp eq i64 %42, 0
+  br i1 %47, label %55, label %48
+
+48:                                               ; preds = %46, %41
+  %49 = phi i64 [ 0, %41 ], [ %69, %46 ]
+  %50 = icmp ne i64 %42, 0
+  tail call void @llvm.assume(i1 %50)
+  %51 = mul nsw i64 %49, %39
+  %52 = getelementptr inbounds i8, ptr %24, i64 %51
+  %53 = mul nsw i64 %37, %49
+  %54 = getelementptr inbounds i8, ptr %4, i64 %53
+  tail call void @llvm.memcpy.p0.p0.i64(ptr align 1 %52, ptr align 1 %54, i64 %35, i1 false)
+  br label %55
+
+55:                                               ; preds = %48, %46, %3
+  %56 = icmp sgt i64 %32, 0
+  br i1 %56, label %73, label %72
+
+57:                                               ; preds = %57, %44
+  %58 = phi i64 [ 0, %44 ], [ %69, %57 ]
+  %59 = phi i64 [ 0, %44 ], [ %70, %57 ]
+  %60 = mul nsw i64 %58, %39
+  %61 = getelementptr inbounds i8, ptr %24, i64 %60
+  %62 = mul nsw i64 %37, %58
+  %63 = getelementptr inbounds i8, ptr %4, i64 %62
+  tail call void @llvm.memcpy.p0.p0.i64(ptr align 1 %61, ptr align 1 %63, i64 %35, i1 false)
+  %64 = or disjoint i64 %58, 1
+  %65 = mul nsw i64 %64, %39
+  %66 = getelementptr inbounds i8, ptr %24, i64 %65
+  %67 = mul nsw i64 %37, %64
+  %68 = getelementptr inbounds i8, ptr %4, i64 %67
+  tail call void @llvm.memcpy.p0.p0.i64(ptr align 1 %66, ptr align 1 %68, i64 %35, i1 false)
+  %69 = add nuw nsw i64 %58, 2
+  %70 = add i64 %59, 2
+  %71 = icmp eq i64 %70, %45
+  br i1 %71, label %46, label %57
+
+72:                                               ; preds = %87, %55
+  ret i64 %32
+
+73:                                               ; preds = %55, %87
+  %74 = phi i64 [ %88, %87 ], [ 0, %55 ]
+  %75 = getelementptr inbounds nuw i64, ptr %11, i64 %74
+  %76 = load i64, ptr %75, align 8
+  %77 = icmp sgt i64 %76, -1
+  %78 = icmp slt i64 %76, %31
+  %79 = and i1 %77, %78
+  br i1 %79, label %80, label %87
+
+80:                                               ; preds = %73
+  %81 = load i64, ptr %22, align 8
+  %82 = mul i64 %74, %30
+  %83 = mul i64 %82, %81
+  %84 = getelementptr inbounds i8, ptr %17, i64 %83
+  %85 = mul nsw i64 %76, %39
+  %86 = getelementptr inbounds i8, ptr %24, i64 %85
+  tail call void @llvm.memcpy.p0.p0.i64(ptr align 1 %86, ptr align 1 %84, i64 %35, i1 false)
+  br label %87
+
+87:                                               ; preds = %80, %73
+  %88 = add nuw nsw i64 %74, 1
+  %89 = icmp eq i64 %88, %32
+  br i1 %89, label %72, label %73
+}
+
 ; Function Attrs: mustprogress nofree norecurse nosync nounwind willreturn memory(readwrite, inaccessiblemem: none, target_mem0: none, target_mem1: none)
 define i64 @tw_number(ptr noundef readonly captures(none) %0, ptr noundef readnone captures(none) %1, ptr noundef readnone captures(none) %2) local_unnamed_addr #7 {
   %4 = load ptr, ptr %0, align 8

@@ -314,6 +314,28 @@ int64_t tw_top_k(void *const *buffers, const int64_t *numbers, void *scratch) {
   return t.count;
 }
 
+/* ---- rows at their places ------------------------------------------------------------------- */
+
+/* x [rows, width], the row of x that each update is for int64 [n], updates [n, width], y as x; then
+   the bytes of an element. What is no row of x is left out. */
+int64_t tw_scatter(void *const *buffers, const int64_t *numbers, void *scratch) {
+  (void)scratch;
+  const struct array x = next_array(buffers[0], &numbers);
+  const struct array places = next_array(buffers[1], &numbers);
+  const struct array updates = next_array(buffers[2], &numbers);
+  const struct array y = next_array(buffers[3], &numbers);
+  const int64_t item = numbers[0], rows = x.extents[0], count = places.extents[0];
+  const size_t bytes = (size_t)(x.extents[1] * item);
+  const int64_t from = x.strides[0] * item, to = y.strides[0] * item;
+  for (int64_t r = 0; r < rows; r++) memcpy((char *)y.data + r * to, (char *)x.data + r * from, bytes);
+  for (int64_t n = 0; n < count; n++) {
+    const int64_t place = ((const int64_t *)places.data)[n];
+    const char *row = (const char *)updates.data + n * updates.strides[0] * item;
+    if (place >= 0 && place < rows) memcpy((char *)y.data + place * to, row, bytes);
+  }
+  return count;
+}
+
 /* ---- a number ------------------------------------------------------------------------------- */
 
 /* number int64 [], and the same again */

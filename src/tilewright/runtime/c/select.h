@@ -10,6 +10,6 @@
    says. The last stride is 1. `scratch` is as large as network/selections.py says. */
 typedef int64_t tw_select(void *const *buffers, const int64_t *numbers, void *scratch);
 
-tw_select tw_nonzero, tw_suppress, tw_unique, tw_top_k, tw_number;
+tw_select tw_nonzero, tw_suppress, tw_unique, tw_top_k, tw_scatter, tw_number;
 
 #endif

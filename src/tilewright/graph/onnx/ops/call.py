@@ -123,11 +123,15 @@ class OperatorCall:
         return tuple(int(v) for v in self.known(value, what).reshape(-1))
 
     def extents(self, value: Given, what: str) -> Shape:
-        """As `known_ints`, of what may be over sizes, or be computed where the user limits it."""
-        if not isinstance(value, Value) or value.is_constant:
-            return self.known_ints(value, what)
-        if value in self.builder.vectors:
+        """As `known_ints`, of what may be over sizes."""
+        if isinstance(value, Value) and value in self.builder.vectors:
             return tuple(self.builder.vectors[value].flat)
+        return self.known_ints(value, what)
+
+    def limited(self, value: Given, what: str) -> Shape:
+        """As `extents`, of what may be computed, too, where the user limits it."""
+        if not isinstance(value, Value) or value.is_constant or self.depends(value):
+            return self.extents(value, what)
         if value.name not in self.limits:
             reason = f"its {what} ({value}) must be known at compile time, or have a limit"
             raise Rejected(reason, value, value.name)
@@ -151,6 +155,14 @@ class OperatorCall:
         return self.builder.select(
             "number", [scalar], lambda _: shapes, most, name, (), limit, whole
         )[0]
+
+    def number_of(self, extent: Extent) -> Value:
+        """An extent as an int64 scalar."""
+        if isinstance(extent, int):
+            return self.literal(np.int64(extent))
+        scalar = np.empty((), object)
+        scalar[()] = extent
+        return self.builder.vector(f"{self.name or self.op_type}.n", scalar, "int64")
 
     def limit_of(self, name: str) -> str:
         """What the user said."""

@@ -15,6 +15,7 @@ from tilewright.expr.index.extents import product
 from tilewright.expr.operators.shapes import number
 from tilewright.graph.ir import Value
 from tilewright.graph.onnx.ops.call import OperatorCall, Translator, known_only, numpy_dtype
+from tilewright.graph.onnx.ops.selection import scatter_rows
 
 
 def gather_nd(call: OperatorCall, x: Value, indices: Value, *, batch_dims: int = 0) -> Value:
@@ -41,6 +42,8 @@ def scatter_nd(
     call: OperatorCall, x: Value, indices: Value, updates: Value, *, reduction: str = "none"
 ) -> Value:
     """Indices [*q, depth] and updates [*q, *rest] become [n, depth] and [n, *rest]."""
+    if x.varies or indices.varies or updates.varies:
+        return scatter_rows(call, x, indices, updates, reduction)
     *outer, depth = indices.shape
     call.check_indices(indices, x.shape[:depth], x)
     at = call.builder.reshape(indices, (prod(outer), depth))
@@ -184,7 +187,7 @@ def constant_of_shape(call: OperatorCall, shape: Value, *, value: Any = None) ->
     if shape.is_constant:
         return known_only(call, shape)
     array = np.zeros(1, np.float32) if value is None else onnx.numpy_helper.to_array(value)
-    wanted = call.extents(shape, "shape")
+    wanted = call.limited(shape, "shape")
     return call.emit("broadcast_to", call.literal(array.reshape(())), shape=wanted)
 
 

@@ -246,7 +246,7 @@ def _column(call: OperatorCall, x: Value, axis: int, y: Value) -> Value:
 
 
 def expand(call: OperatorCall, x: Value, shape: Value) -> Value:
-    whole = broadcast_shapes(x.extents, call.extents(shape, "shape"))
+    whole = broadcast_shapes(x.extents, call.limited(shape, "shape"))
     return x if whole == x.extents else call.emit("broadcast_to", x, shape=whole)
 
 

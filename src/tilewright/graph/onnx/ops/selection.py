@@ -14,8 +14,10 @@ from math import prod
 
 import numpy as np
 
+from tilewright.expr.dtypes import dtype
 from tilewright.expr.index.extents import ceildiv, maximum, product, sub
 from tilewright.expr.nodes import Extent
+from tilewright.expr.operators.shapes import number
 from tilewright.expr.sizes import most, simplified
 from tilewright.expr.text import extent_text
 from tilewright.graph.ir import Selection, Value
@@ -195,6 +197,43 @@ def _top_rows(call: OperatorCall, x: Value, count: Extent, axis: int, largest: b
     )
     placed = call.builder.reshape(found, (*outer, count))
     return call.builder.transpose(placed, [order.index(d) for d in range(x.rank)])
+
+
+def scatter_rows(
+    call: OperatorCall, x: Value, indices: Value, updates: Value, reduction: str
+) -> Value:
+    """ScatterND of arrays with sizes: indices [*q, depth] are rows of `x`, whose first `depth`
+    dimensions become one.
+    """
+    if reduction != "none":
+        call.reject(f"it combines updates ({reduction}) of arrays with sizes")
+    depth = number(indices.extents[-1], indices.name)
+    rows, width = (product(part) for part in (x.extents[:depth], x.extents[depth:]))
+    count, reshape = product(indices.extents[:-1]), call.builder.reshape
+    places = _rows_of(call, reshape(indices, (count, depth)), x.extents[:depth])
+    (found,) = call.builder.control(
+        Selection("scatter", (Value(call.name, (rows, width), x.dtype),), (dtype(x.dtype).bytes,)),
+        [reshape(x, (rows, width)), places, reshape(updates, (count, width))],
+        call.name,
+    )
+    return reshape(found, x.extents)
+
+
+def _rows_of(call: OperatorCall, indices: Value, extents: Sequence[Extent]) -> Value:
+    """The numbers of the rows that indices [n, depth] into dimensions of these extents are for,
+    int64 [n]; negative where one is outside.
+    """
+    zero, at = call.literal(np.int64(0)), call.cast(indices, "int64")
+    row, inside = zero, call.literal(np.array(True))
+    for d, extent in enumerate(extents):
+        column = call.builder.reshape(call.cut(at, 1, d, d + 1), indices.extents[:1])
+        whole = call.number_of(extent)
+        from_end = call.emit("add", column, whole)
+        column = call.emit("where", call.emit("less", column, zero), from_end, column)
+        for test in (call.emit("less", column, whole), call.emit("greater_equal", column, zero)):
+            inside = call.emit("logical_and", inside, test)
+        row = call.emit("add", call.emit("multiply", row, whole), column)
+    return call.emit("where", inside, row, call.literal(np.int64(-1)))
 
 
 def range_(call: OperatorCall, start: Value, limit: Value, delta: Value) -> Value:
