@@ -46,8 +46,9 @@ def _run(graph: Graph, arrays: Sequence[Array], sizes: dict[str, int]) -> list[A
         )
         attributes = {k: _at(a, sizes) for k, a in node.attributes.items()}
         output = Value(node.output.name, _at(node.output.extents, sizes), node.output.dtype)
-        if 0 in output.extents:
-            known[node.output] = np.empty(output.shape, DTYPES[output.dtype].numpy)
+        if 0 in output.extents or any(0 in v.extents for v in operands):
+            assert 0 in output.extents or node.op == "reduce_sum", f"{node} of nothing"
+            known[node.output] = np.zeros(output.shape, DTYPES[output.dtype].numpy)
         else:
             known[node.output] = evaluate(Node(node.op, operands, attributes, output))
     return [known[v] if v.constant is None else v.constant for v in graph.outputs]

@@ -18,6 +18,7 @@ import onnx
 import pytest
 from graph_reference import make_model, run_graph, run_onnx
 from onnx import TensorProto, helper, numpy_helper
+from test_onnx_control import Types, subgraph, with_output
 
 import tilewright as tw
 from devices import tools
@@ -212,6 +213,85 @@ def test_networks_compute_what_onnxruntime_does(name: str) -> None:
             assert y.shape == reference.shape == theirs.shape and y.dtype == theirs.dtype
             np.testing.assert_allclose(y, theirs, rtol=1e-5, atol=1e-6)
             np.testing.assert_allclose(reference, theirs, rtol=1e-5, atol=1e-6)
+
+
+# ---- loops and branches --------------------------------------------------------------------------
+
+
+def step(stacked: bool) -> onnx.GraphProto:
+    """What is above a limit, which moves; the sum of that, or a row of it."""
+    nodes = [
+        node("Greater", ["t", "limit"], ["m"]), node("Compress", ["t", "m"], ["g"], axis=0),
+        node("ReduceSum", ["g"], ["s"], keepdims=0), node("Sub", ["t", "limit"], ["u"]),
+        node("Add", ["total", "s"], ["more"]), node("Identity", ["go"], ["go_on"]),
+    ]  # fmt: skip
+    rows: Types = {"g": (FLOAT, 1)} if stacked else {}
+    return subgraph(
+        nodes, {"i": (INT64, 0), "go": (BOOL, 0), "t": (FLOAT, 1), "total": (FLOAT, 0)},
+        {"go_on": (BOOL, 0), "u": (FLOAT, 1), "more": (FLOAT, 0), **rows},
+    )  # fmt: skip
+
+
+def loop(stacked: bool) -> onnx.ModelProto:
+    outputs = ["y", "sum", *(["rows"] * stacked)]
+    nodes = [node("Loop", ["k", "", "x", "zero"], outputs, name="steps", body=step(stacked))]
+    inputs: dict[str, list[int | str]] = {"x": ["n"], "limit": [], "k": []}
+    weights = {"zero": np.float32(0), "k": np.array(6)} if stacked else {"zero": np.float32(0)}
+    inputs = {k: v for k, v in inputs.items() if k not in weights}
+    model = make_model(nodes, inputs, weights, outputs, dtypes={"k": INT64})
+    rows: Types = {"rows": (FLOAT, 2)} if stacked else {}
+    return with_output(model, {"y": (FLOAT, 1), "sum": (FLOAT, 0), **rows})
+
+
+def choice() -> onnx.ModelProto:
+    """Where data say so what is above 0, else everything, twice."""
+    branches = {
+        "then_branch": subgraph(
+            [node("Compress", ["x", "m"], ["some"], axis=0)], {}, {"some": (FLOAT, 1)}
+        ),
+        "else_branch": subgraph(
+            [node("Concat", ["x", "x"], ["all"], axis=0)], {}, {"all": (FLOAT, 1)}
+        ),
+    }
+    nodes = [
+        node("Greater", ["x", "zero"], ["m"]), node("If", ["c"], ["z"], **branches),
+        node("Exp", ["z"], ["y"]),
+    ]  # fmt: skip
+    model = make_model(nodes, {"x": ["n"], "c": []}, {"zero": np.float32(0)}, dtypes={"c": BOOL})
+    return with_output(model, {"y": (FLOAT, 1)})
+
+
+@pytest.mark.parametrize("shapes", [N, {"n": 17}])
+def test_a_step_of_a_loop_may_find_as_many_as_there_are(shapes: Any) -> None:
+    check_control(loop(stacked=False), shapes, lambda r, n: {
+        "x": sparse(r, n), "limit": np.array(0.2, np.float32), "k": np.array(r.integers(0, 5))
+    })  # fmt: skip
+
+
+@pytest.mark.parametrize("shapes", [N, {"n": 17}])
+def test_branches_may_have_different_shapes(shapes: Any) -> None:
+    check_control(choice(), shapes, lambda r, n: {"x": sparse(r, n), "c": np.array(n % 2 > 0)})
+
+
+def check_control(
+    model: onnx.ModelProto, shapes: Any, make: Callable[[Rng, int], dict[str, Array]]
+) -> None:
+    loaded = tw.load(model, shapes=shapes)
+    net = tw.compile(loaded)
+    for seed, n in enumerate(LENGTHS if shapes == N else (17,) * 4):
+        inputs = make(np.random.default_rng(seed), n)
+        if "c" in inputs:
+            inputs["c"] = np.array(seed % 2 > 0)
+        found, meant = net.run(inputs), run_graph(loaded.graph, inputs)
+        for y, reference, theirs in zip(found, meant, run_onnx(model, inputs), strict=True):
+            assert y.shape == reference.shape == theirs.shape
+            np.testing.assert_allclose(y, theirs, rtol=1e-5, atol=1e-6)
+            np.testing.assert_allclose(reference, theirs, rtol=1e-5, atol=1e-6)
+
+
+def test_rows_of_which_each_has_its_own_length_are_refused() -> None:
+    with pytest.raises(UnsupportedModel, match=r"Loop \(node steps\).* does not join"):
+        tw.load(loop(stacked=True), shapes=N)
 
 
 # ---- the library functions -----------------------------------------------------------------------

@@ -39,6 +39,7 @@ from tilewright.graph.ir import (
     Value,
     computed_sizes,
     live_nodes,
+    sizes_of,
     verify,
 )
 from tilewright.graph.ops import infer
@@ -130,6 +131,7 @@ class GraphBuilder:
         match what:
             case Loop():
                 op, results, trips = "loop", what.body.outputs, what.trips
+                self._check_rows(what)
                 leading: list[Shape] = [()] * what.carried + [(trips or 0,)] * what.stacked
             case Branches():
                 op, results = "if", what.then.outputs
@@ -166,12 +168,26 @@ class GraphBuilder:
         """
         key = (kind, tuple(inputs), tuple(numbers))
         if key not in self._selected:
-            size = Size(self._size_name(name), 0, max(1, most), computed=True)
+            size = self.new_size(name, most)
             given = [Value(name, tuple(s), "int64") for s in shapes(Var(size.name))]
             end = size.most if limit is None else limit
             what = Selection(kind, tuple(given), tuple(numbers), size, end, reason)
             self._selected[key] = Var(size.name), self.control(what, inputs, name)
         return self._selected[key]
+
+    def renamed(self, value: Value, axis: int, extent: Extent, size: Size) -> Value:
+        """`value` with `size`, which becomes its `extent` along `axis`, in place of that."""
+        scalar = np.empty((), object)
+        scalar[()] = extent
+        length = self.vector(f"{value.name}.n", scalar, "int64")
+        what = Selection("number", (Value("n", (), "int64"),), size=size, limit=size.most)
+        self.control(what, [length], f"{value.name}.n")
+        steps = self.constant(f"{value.name}.steps", np.arange(size.most))
+        return self.emit("gather", value, self.cut(steps, 0, 0, Var(size.name)), axis=axis)
+
+    def new_size(self, name: str, most: int) -> Size:
+        """A size that a run computes, from 0 to `most`, called after a value."""
+        return Size(self._size_name(name), 0, max(1, most), computed=True)
 
     def _know(self, computed: Sizes) -> None:
         """Have these sizes, too. Raises ExprError where another one is called so."""
@@ -180,6 +196,13 @@ class GraphBuilder:
             listed = ", ".join(map(str, computed))
             raise ExprError(f"graphs within it compute other sizes of the same names: {listed}")
         self.sizes += tuple(s for s in dict.fromkeys(computed) if s.name not in known)
+
+    def _check_rows(self, loop: Loop) -> None:
+        """Raise ExprError for results of a step whose extents the step itself computes."""
+        own = {s.name for node in loop.body.nodes for s in computed_sizes(node)}
+        for value in loop.body.outputs:
+            if own & sizes_of(value.extents):
+                raise ExprError(f"each step gives {value}, as many as it finds")
 
     def _size_name(self, wish: str) -> str:
         """A size's name that no other has, nor an axis of an operator, which are short."""

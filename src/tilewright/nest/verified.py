@@ -146,13 +146,14 @@ def _below(
     """
     whole = scope.facts.bounds(extent).hi
     room = whole is None or whole > 0
-    for e in (local, extent - 1 - local):
-        if _least(e, scope) < 0 and not (e is not local and _is_up_to(local, extent, room, scope)):
-            scope.fail(
-                head,
-                f"{storage.tensor.name}: index {expr_text(local)} of dimension {d} may be outside "
-                f"0..{expr_text(extent)} - 1 ({expr_text(e)} may be {_least(e, scope)})",
-            )
+    if _least(local, scope) < 0 or not _is_up_to(local, extent, room, scope):
+        low, gap = (_least(e, scope) for e in (local, extent - 1 - local))
+        wrong = f"it may be {low}" if low < 0 else f"{expr_text(extent - 1 - local)} may be {gap}"
+        scope.fail(
+            head,
+            f"{storage.tensor.name}: index {expr_text(local)} of dimension {d} may be outside "
+            f"0..{expr_text(extent)} - 1 ({wrong})",
+        )
 
 
 def _is_quotient_below(e: Expr, extent: int, scope: VerifiedScope) -> bool:
@@ -164,8 +165,10 @@ def _is_quotient_below(e: Expr, extent: int, scope: VerifiedScope) -> bool:
 
 
 def _least(e: Expr, scope: VerifiedScope) -> float:
-    """No value of an index is below it."""
+    """No value of an index is below it, as a whole number."""
     bounds = scope.facts.bounds(e)
+    if isinstance(e, Binary) and e.op == "sub":
+        bounds = intersection(bounds, scope.facts.difference(e.a, e.b))
     if bounds.lo is None or bounds.lo < 0:
         bounds = intersection(bounds, scope.facts.tried(e))
     return -inf if bounds.lo is None else bounds.lo
@@ -173,6 +176,8 @@ def _least(e: Expr, scope: VerifiedScope) -> float:
 
 def _is_up_to(e: Expr, extent: Expr, room: bool, scope: VerifiedScope) -> bool:
     """Whether an index is surely below `extent`, or with `room` the 0 of a clamped one."""
+    if _least(extent - 1 - e, scope) >= 0:
+        return True
     match e:
         case Binary("min", a, b):
             return any(_is_up_to(each, extent, room, scope) for each in (a, b))
@@ -180,9 +185,11 @@ def _is_up_to(e: Expr, extent: Expr, room: bool, scope: VerifiedScope) -> bool:
             return _is_up_to(a, extent, room, scope)
         case Binary("max", a, b):
             return all(_is_up_to(each, extent, room, scope) for each in (a, b))
+        case Binary("sub", a, b) if _is_up_to(a, b + extent, False, scope):
+            return True
         case Binary("mod", _, b) if _least(b, scope) >= 1 and _least(extent - b, scope) >= 0:
             return True
-    return _least(extent - 1 - e, scope) >= 0
+    return False
 
 
 def _range(bounds: Interval) -> str:

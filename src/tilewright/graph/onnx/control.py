@@ -22,7 +22,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import onnx
 
-from tilewright.graph.builder import BodyBuilder
+from tilewright.expr.sizes import most
+from tilewright.graph.builder import BodyBuilder, GraphBuilder
 from tilewright.graph.ir import Array, Branches, Loop, Node, Refusal, Value, live_nodes
 from tilewright.graph.onnx.gradient import gradients
 from tilewright.graph.onnx.ops.call import Known, Rejected
@@ -63,14 +64,33 @@ def if_(region: SubgraphImporter, inputs: Sequence[Known]) -> Sequence[Known]:
         )
     branches = [_refusal(region, b, taken[0][1]) if isinstance(b, str) else b for b in found]
     bodies, results = zip(*branches, strict=True)
-    for a, b in zip(*results, strict=True):
-        if (a.extents, a.dtype) != (b.extents, b.dtype):
+    for i, (a, b) in enumerate(zip(*results, strict=True)):
+        if (a.rank, a.dtype) != (b.rank, b.dtype):
             raise Rejected(f"its branches give {a} and {b}, which differ in type", condition)
+        if a.extents != b.extents:
+            wish = next((n for n in region.node.output[i : i + 1] if n), region.name)
+            results[0][i], results[1][i] = _of_one_type(region.builder, bodies, (a, b), wish)
     around = tuple(dict.fromkeys(v for b in bodies for v in b.captured))
     for body in bodies:
         body.share(around)
     then, otherwise = (b.finish(r) for b, r in branches)
     return region.builder.control(Branches(then, otherwise), [condition, *around], region.name)
+
+
+def _of_one_type(
+    around: GraphBuilder, bodies: Sequence[BodyBuilder], values: Sequence[Value], name: str
+) -> list[Value]:
+    """What either branch gives, with sizes for the extents in which they differ: the one that is
+    taken says what they are.
+    """
+    found = list(values)
+    for axis, extents in enumerate(zip(*(v.extents for v in values), strict=True)):
+        if extents[0] != extents[1]:
+            ends = (most(e, b.sizes) for e, b in zip(extents, bodies, strict=True))
+            size = around.new_size(name, max(ends))
+            pairs = zip(bodies, found, extents, strict=True)
+            found = [b.renamed(value, axis, e, size) for b, value, e in pairs]
+    return found
 
 
 def _branch(region: SubgraphImporter, name: str, graph: onnx.GraphProto) -> Branch | str:
