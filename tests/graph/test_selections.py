@@ -171,6 +171,20 @@ CASES = {
         {"x": ["n"]}, lambda r, n: {"x": sparse(r, n)}, ("y", "at"),
         {"zero": vector(0), "five": vector(5)},
     ),
+    "the beginning": Case(
+        [node("Slice", ["x", "from", "to", "axes"], ["s"]), node("Exp", ["s"], ["y"])],
+        {"x": [3, "n", 5], "from": [2], "to": [2]},
+        lambda r, n: {"x": sparse(r, 3, n, 5), "from": r.integers(-6, 6, 2),
+                      "to": vector(r.integers(-n, n + 9), 4)},
+        weights={"axes": vector(1, 2)}, dtypes={"from": INT64, "to": INT64},
+    ),
+    "the first of what is left": Case(
+        [node("Compress", ["x", "c"], ["k"], axis=0),
+         node("Slice", ["k", "zero", "four"], ["y"])],
+        {"x": ["n", 3], "c": ["n"]},
+        lambda r, n: {"x": whole(r, n, 3), "c": r.random(n) < 0.5}, dtypes={"c": BOOL},
+        weights={"zero": vector(0), "four": vector(4)},
+    ),
     "numbers up to": Case(
         [node("Range", ["a", "b", "c"], ["y"])], {"a": [], "b": [], "c": []},
         lambda r, n: {"a": np.array(n), "b": np.array(r.integers(-60, 60)), "c": np.array(-7)},

@@ -41,7 +41,7 @@ def translator_of(domain: str, op_type: str) -> Translator | None:
 RANDOM = "it is random"
 STRING = "strings are not supported"
 OPTIONAL = "optional values are not supported"
-STATIC = "both branches must give the same types, unless its condition is constant"
+STATIC = "both branches must give the same types and ranks, unless its condition is constant"
 ROWS = "arrays that it stacks need a number of steps that is known at import"
 
 UNSUPPORTED: dict[str, str] = {
@@ -58,7 +58,7 @@ UNSUPPORTED: dict[str, str] = {
 LIMITS: dict[str, str] = {
     "If": STATIC,
     "Loop": ROWS,
-    **dict.fromkeys(("ConstantOfShape", "MelWeightMatrix"), "its inputs must be constant"),
+    **dict.fromkeys(("ConstantOfShape", "Expand"), "limits where data decide the shape"),
     **dict.fromkeys(("BatchNormalization", "Dropout"), "inference only"),
     "CumProd": "its axis must be constant; n² terms on GPUs",
     "CumSum": "its axis must be constant; n² terms on GPUs",
@@ -66,7 +66,8 @@ LIMITS: dict[str, str] = {
     "Range": "limits where data decide how many elements it has",
     "Resize": "scales, sizes and roi must be constant",
     "RoiAlign": "sampling_ratio must be given",
-    "Slice": "the distance of its ends must be constant",
+    "MelWeightMatrix": "its inputs must be constant",
+    "Slice": "the distance of its ends must be constant, or the step 1",
     "TfIdfVectorizer": "pools of integers",
     "TopK": "n² comparisons, of a constant k, on GPUs",
     "Upsample": "scales must be constant",

@@ -144,12 +144,14 @@ class OperatorCall:
             for i, e in enumerate(self.numbers(value, what))
         )
 
-    def size(self, value: Value, most: int, reason: str, limit: Extent | None = None) -> Extent:
+    def size(
+        self, value: Value, most: int, reason: str = "", limit: Extent | None = None
+    ) -> Extent:
         """A whole number that a run computes, as a size up to `most`, or to `limit` in this call;
-        any other one ends the run for this reason.
+        any other one ends the run for this reason, "" where there is none.
         """
         scalar = self.cast(self.builder.reshape(value, ()), "int64")
-        whole = f"{self.op_type} ({self.name}): {reason}"
+        whole = reason and f"{self.op_type} ({self.name}): {reason}"
         name = self.name or self.op_type
         shapes: tuple[Shape] = ((),)
         return self.builder.select(

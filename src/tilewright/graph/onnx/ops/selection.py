@@ -199,6 +199,31 @@ def _top_rows(call: OperatorCall, x: Value, count: Extent, axis: int, largest: b
     return call.builder.transpose(placed, [order.index(d) for d in range(x.rank)])
 
 
+def element(call: OperatorCall, given: Given, at: int) -> Value:
+    """Element number `at` of a vector, int64 []."""
+    if not isinstance(given, Value):
+        return call.literal(np.int64(np.asarray(given).reshape(-1)[at]))
+    flat = call.builder.reshape(given, (given.elements,))
+    return call.cast(call.builder.reshape(call.builder.cut(flat, 0, at, at + 1), ()), "int64")
+
+
+def slice_between(call: OperatorCall, x: Value, start: Value, end: Value, axis: int) -> Value:
+    """`x[start:end]` along `axis`, of which data decide how many there are."""
+    extent = x.extents[axis]
+    whole, zero = call.number_of(extent), call.literal(np.int64(0))
+
+    def within(i: Value) -> Value:
+        from_end = call.emit("add", i, whole)
+        i = call.emit("where", call.emit("less", i, zero), from_end, i)
+        return call.emit("minimum", call.emit("maximum", i, zero), whole)
+
+    first = within(start)
+    wanted = call.emit("maximum", call.emit("subtract", within(end), first), zero)
+    count = call.size(wanted, most(extent, call.builder.sizes))
+    at = call.emit("add", call.steps(count), first)
+    return call.emit("gather", x, at, axis=axis)
+
+
 def scatter_rows(
     call: OperatorCall, x: Value, indices: Value, updates: Value, reduction: str
 ) -> Value:
