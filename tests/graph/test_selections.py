@@ -23,7 +23,7 @@ from test_onnx_control import Types, subgraph, with_output
 import tilewright as tw
 from devices import tools
 from tilewright.contract.artifact import Artifact
-from tilewright.graph.selections import selected
+from tilewright.graph.selections import ITEMS, selected
 from tilewright.ground.errors import InputError, RunError, UnsupportedModel
 from tilewright.network.selections import selection_entry, selection_scratch
 from tilewright.runtime.buffers import address, aligned_empty
@@ -342,27 +342,41 @@ def odd(rng: Rng, *shape: int) -> Array:
     return rng.choice(values, shape)
 
 
+def some(rng: Rng, *shape: int) -> Array:
+    """Few whole numbers."""
+    return rng.integers(-2, 3, shape)
+
+
+def wide(rng: Rng, *shape: int) -> Array:
+    """Many numbers, which are mostly alike near each other."""
+    return np.round(rng.standard_normal(shape) + np.arange(shape[-1]) // 40, 1).astype("f4")
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_library_functions_mean_what_numpy_says(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    n, width, rows = (int(x) for x in (rng.integers(0, 70), rng.integers(1, 4), rng.integers(0, 5)))
+    n, width, rows = (
+        int(x) for x in (rng.integers(0, 170), rng.integers(1, 4), rng.integers(0, 5))
+    )
     condition = rng.random((rows, 3, n)) < 0.4
     count, (found,) = run_native("nonzero", [condition], [(3, condition.size)], [])
     wanted = selected("nonzero", [condition], ())
     assert count == wanted[0]
     np.testing.assert_array_equal(found[:, :count], wanted[1][0])
-    for floats, given in ((1, odd(rng, n, width)), (0, rng.integers(-2, 3, (n, width)))):
+    for given in (odd(rng, n, width), odd(rng, n, width).astype("f4"), some(rng, n, width)):
+        items = ITEMS.index(str(given.dtype))
         for is_sorted in (0, 1):
-            count, found = run_native("unique", [given], [(n,)] * 3, [floats, is_sorted])
-            wanted = selected("unique", [given], (floats, is_sorted))
+            count, found = run_native("unique", [given], [(n,)] * 3, [items, is_sorted])
+            wanted = selected("unique", [given], (items, is_sorted))
             assert count == wanted[0]
             for mine, theirs in zip(found, wanted[1], strict=True):
                 np.testing.assert_array_equal(mine[: len(theirs)], theirs)
-    for floats, given in ((1, odd(rng, 5, n)), (0, rng.integers(-2, 3, (5, n)))):
+    for given in (odd(rng, 5, n), odd(rng, 5, n).astype("f4"), some(rng, 5, n), wide(rng, 5, n)):
+        items = ITEMS.index(str(given.dtype))
         for largest in (0, 1):
             k = int(rng.integers(0, n + 1))
-            count, (found,) = run_native("top_k", [given], [(5, k)], [floats, largest, k])
-            wanted = selected("top_k", [given], (floats, largest, k))
+            count, (found,) = run_native("top_k", [given], [(5, k)], [items, largest, k])
+            wanted = selected("top_k", [given], (items, largest, k))
             np.testing.assert_array_equal(found, wanted[1][0])
 
 

@@ -206,7 +206,8 @@ class GraphBuilder:
 
     def _size_name(self, wish: str) -> str:
         """A size's name that no other has, nor an axis of an operator, which are short."""
-        plain = re.sub(r"\W", "_", f"{wish}_count").lstrip("_0123456789")
+        plain = re.sub(r"\W", "_", f"{wish}_count").lstrip("_")
+        plain = f"v{plain}" if plain[0].isdigit() else plain
         name = plain
         number = 1
         while any(s.name == name for s in self.sizes):

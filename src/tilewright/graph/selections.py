@@ -18,6 +18,9 @@ from tilewright.graph.ir import Array
 
 Found: TypeAlias = tuple[int, list[Array]]
 
+ITEMS = ("int64", "float64", "float32")
+"""What is sorted, by the number that functions are told."""
+
 
 def nonzero(condition: Array) -> Found:
     """Where a bool array [...] holds, in the order of memory: int64 [rank, count]."""
@@ -72,12 +75,12 @@ def _overlap(a: Array, b: Array, centred: int) -> np.float32:
     return np.float32(common / (areas[0] + areas[1] - common))
 
 
-def unique(rows: Array, floats: int, is_sorted: int) -> Found:
-    """Of each different row of float64 or int64 [n, width], in their order or that in which they
+def unique(rows: Array, items: int, is_sorted: int) -> Found:
+    """Of each different row of one of ITEMS [n, width], in their order or that in which they
     come first: where it is first [count], the number of the one that each row is [n], how often it
     is there [count]. NaN is equal to itself, and above all others.
     """
-    del floats
+    del items
     numbers: dict[Any, int] = {}
     keys = [tuple((np.isnan(v), 0 if np.isnan(v) else v) for v in row) for row in rows]
     for key in sorted(set(keys)) if is_sorted else dict.fromkeys(keys):
@@ -87,11 +90,11 @@ def unique(rows: Array, floats: int, is_sorted: int) -> Found:
     return len(numbers), [first, inverse, np.bincount(inverse, minlength=len(numbers))]
 
 
-def top_k(rows: Array, floats: int, largest: int, count: int) -> Found:
+def top_k(rows: Array, items: int, largest: int, count: int) -> Found:
     """Where the `count` greatest, or least, of each row [r, n] are, int64 [r, count], the first of
     equal ones first. NaN is above all others.
     """
-    del floats
+    del items
     order = np.argsort(rows[:, ::-1] if largest else rows, 1, kind="stable")
     if largest:
         order = rows.shape[1] - 1 - order[:, ::-1]

@@ -23,7 +23,7 @@ def _suppress(shapes: Shapes, cores: int) -> int:
 
 SCRATCH: Mapping[str, Callable[[Shapes, int], int]] = {
     "suppress": _suppress,
-    "unique": lambda shapes, _: 2 * WORD * shapes[0][0],
+    "unique": lambda shapes, _: 2 * ITEM * shapes[0][0],
     "top_k": lambda shapes, cores: cores * ITEM * shapes[1][1],
 }
 

@@ -2042,11 +2042,11 @@ define internal void @suppress_classes(ptr noundef readonly captures(none) %0, i
   %29 = getelementptr inbounds nuw i8, ptr %0, i64 104
   br label %31
 
-30:                                               ; preds = %281, %4
+30:                                               ; preds = %329, %4
   ret void
 
-31:                                               ; preds = %18, %281
-  %32 = phi i64 [ %1, %18 ], [ %285, %281 ]
+31:                                               ; preds = %18, %329
+  %32 = phi i64 [ %1, %18 ], [ %333, %329 ]
   %33 = load i64, ptr %19, align 8
   %34 = sdiv i64 %32, %33
   %35 = srem i64 %32, %33
@@ -2064,14 +2064,14 @@ define internal void @suppress_classes(ptr noundef readonly captures(none) %0, i
   %47 = load i64, ptr %46, align 8
   %48 = mul nsw i64 %47, %34
   %49 = getelementptr inbounds float, ptr %45, i64 %48
-  br i1 %22, label %106, label %281
+  br i1 %22, label %106, label %329
 
-50:                                               ; preds = %129
-  %51 = icmp sgt i64 %130, 1
+50:                                               ; preds = %177
+  %51 = icmp sgt i64 %178, 1
   br i1 %51, label %52, label %104
 
 52:                                               ; preds = %50
-  %53 = lshr i64 %130, 1
+  %53 = lshr i64 %178, 1
   br label %54
 
 54:                                               ; preds = %99, %52
@@ -2083,7 +2083,7 @@ define internal void @suppress_classes(ptr noundef readonly captures(none) %0, i
   %60 = load i64, ptr %59, align 8
   %61 = shl nuw nsw i64 %56, 1
   %62 = or disjoint i64 %61, 1
-  %63 = icmp slt i64 %62, %130
+  %63 = icmp slt i64 %62, %178
   br i1 %63, label %64, label %99
 
 64:                                               ; preds = %54, %94
@@ -2091,7 +2091,7 @@ define internal void @suppress_classes(ptr noundef readonly captures(none) %0, i
   %66 = phi i64 [ %96, %94 ], [ %61, %54 ]
   %67 = phi i64 [ %85, %94 ], [ %56, %54 ]
   %68 = add nsw i64 %66, 2
-  %69 = icmp slt i64 %68, %130
+  %69 = icmp slt i64 %68, %178
   br i1 %69, label %70, label %84
 
 70:                                               ; preds = %64
@@ -2127,7 +2127,7 @@ define internal void @suppress_classes(ptr noundef readonly captures(none) %0, i
   tail call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(16) %95, ptr noundef nonnull align 8 dereferenceable(16) %86, i64 16, i1 false)
   %96 = shl nsw i64 %85, 1
   %97 = or disjoint i64 %96, 1
-  %98 = icmp slt i64 %97, %130
+  %98 = icmp slt i64 %97, %178
   br i1 %98, label %64, label %99
 
 99:                                               ; preds = %94, %84, %54
@@ -2140,248 +2140,306 @@ define internal void @suppress_classes(ptr noundef readonly captures(none) %0, i
   br i1 %103, label %54, label %104
 
 104:                                              ; preds = %99, %50
-  %105 = icmp sgt i64 %130, 0
-  br i1 %105, label %133, label %281
+  %105 = icmp sgt i64 %178, 0
+  br i1 %105, label %181, label %329
 
-106:                                              ; preds = %31, %129
-  %107 = phi i64 [ %130, %129 ], [ 0, %31 ]
-  %108 = phi i64 [ %131, %129 ], [ 0, %31 ]
-  %109 = getelementptr inbounds nuw float, ptr %44, i64 %108
-  %110 = load float, ptr %109, align 4
-  %111 = load float, ptr %23, align 4
-  %112 = fcmp ogt float %110, %111
-  %113 = fcmp uno float %111, 0.000000e+00
-  %114 = or i1 %112, %113
-  br i1 %114, label %115, label %129
+106:                                              ; preds = %31, %177
+  %107 = phi i64 [ %178, %177 ], [ 0, %31 ]
+  %108 = phi i64 [ %179, %177 ], [ 0, %31 ]
+  %109 = and i64 %108, 31
+  %110 = icmp eq i64 %109, 0
+  br i1 %110, label %111, label %153
 
-115:                                              ; preds = %106
-  %116 = add nsw i64 %107, 1
-  %117 = getelementptr inbounds %struct.item, ptr %15, i64 %107
-  %118 = fcmp uno float %110, 0.000000e+00
-  br i1 %118, label %126, label %119
+111:                                              ; preds = %106
+  %112 = load float, ptr %23, align 4
+  %113 = insertelement <4 x float> poison, float %112, i64 0
+  %114 = shufflevector <4 x float> %113, <4 x float> poison, <4 x i32> zeroinitializer
+  br label %115
+
+115:                                              ; preds = %119, %111
+  %116 = phi i64 [ %108, %111 ], [ %117, %119 ]
+  %117 = add nsw i64 %116, 32
+  %118 = icmp sgt i64 %117, %9
+  br i1 %118, label %153, label %119
 
 119:                                              ; preds = %115
-  %120 = fpext float %110 to double
-  %121 = fadd double %120, 0.000000e+00
-  %122 = bitcast double %121 to i64
-  %123 = icmp slt i64 %122, 0
-  %124 = xor i64 %122, 9223372036854775807
-  %125 = select i1 %123, i64 %124, i64 %122
-  br label %126
+  %120 = getelementptr float, ptr %44, i64 %116
+  %121 = getelementptr i8, ptr %120, i64 16
+  %122 = load <4 x float>, ptr %120, align 4
+  %123 = load <4 x float>, ptr %121, align 4
+  %124 = fcmp ugt <4 x float> %122, %114
+  %125 = fcmp ugt <4 x float> %123, %114
+  %126 = getelementptr i8, ptr %120, i64 32
+  %127 = getelementptr i8, ptr %120, i64 48
+  %128 = load <4 x float>, ptr %126, align 4
+  %129 = load <4 x float>, ptr %127, align 4
+  %130 = fcmp ugt <4 x float> %128, %114
+  %131 = fcmp ugt <4 x float> %129, %114
+  %132 = or <4 x i1> %124, %130
+  %133 = or <4 x i1> %125, %131
+  %134 = getelementptr i8, ptr %120, i64 64
+  %135 = getelementptr i8, ptr %120, i64 80
+  %136 = load <4 x float>, ptr %134, align 4
+  %137 = load <4 x float>, ptr %135, align 4
+  %138 = fcmp ugt <4 x float> %136, %114
+  %139 = fcmp ugt <4 x float> %137, %114
+  %140 = or <4 x i1> %132, %138
+  %141 = or <4 x i1> %133, %139
+  %142 = getelementptr i8, ptr %120, i64 96
+  %143 = getelementptr i8, ptr %120, i64 112
+  %144 = load <4 x float>, ptr %142, align 4
+  %145 = load <4 x float>, ptr %143, align 4
+  %146 = fcmp ugt <4 x float> %144, %114
+  %147 = fcmp ugt <4 x float> %145, %114
+  %148 = or <4 x i1> %140, %146
+  %149 = or <4 x i1> %141, %147
+  %150 = or <4 x i1> %149, %148
+  %151 = bitcast <4 x i1> %150 to i4
+  %152 = icmp eq i4 %151, 0
+  br i1 %152, label %115, label %153
 
-126:                                              ; preds = %115, %119
-  %127 = phi i64 [ %125, %119 ], [ 9223372036854775807, %115 ]
-  store i64 %127, ptr %117, align 8
-  %128 = getelementptr inbounds nuw i8, ptr %117, i64 8
-  store i64 %108, ptr %128, align 8
-  br label %129
+153:                                              ; preds = %119, %115, %106
+  %154 = phi i64 [ %108, %106 ], [ %116, %115 ], [ %116, %119 ]
+  %155 = icmp slt i64 %154, %9
+  br i1 %155, label %156, label %177
 
-129:                                              ; preds = %106, %126
-  %130 = phi i64 [ %116, %126 ], [ %107, %106 ]
-  %131 = add nuw nsw i64 %108, 1
-  %132 = icmp eq i64 %131, %9
-  br i1 %132, label %50, label %106
+156:                                              ; preds = %153
+  %157 = getelementptr inbounds float, ptr %44, i64 %154
+  %158 = load float, ptr %157, align 4
+  %159 = load float, ptr %23, align 4
+  %160 = fcmp ogt float %158, %159
+  %161 = fcmp uno float %159, 0.000000e+00
+  %162 = or i1 %160, %161
+  br i1 %162, label %163, label %177
 
-133:                                              ; preds = %104, %277
-  %134 = phi i64 [ %279, %277 ], [ %130, %104 ]
-  %135 = phi i64 [ %278, %277 ], [ 0, %104 ]
-  %136 = load i64, ptr %24, align 8
-  %137 = icmp slt i64 %135, %136
-  br i1 %137, label %138, label %281
+163:                                              ; preds = %156
+  %164 = add nsw i64 %107, 1
+  %165 = getelementptr inbounds %struct.item, ptr %15, i64 %107
+  %166 = fcmp uno float %158, 0.000000e+00
+  br i1 %166, label %174, label %167
 
-138:                                              ; preds = %133
-  %139 = load i64, ptr %25, align 8
-  %140 = icmp eq i64 %134, 1
-  br i1 %140, label %187, label %141
+167:                                              ; preds = %163
+  %168 = fpext float %158 to double
+  %169 = fadd double %168, 0.000000e+00
+  %170 = bitcast double %169 to i64
+  %171 = icmp slt i64 %170, 0
+  %172 = xor i64 %170, 9223372036854775807
+  %173 = select i1 %171, i64 %172, i64 %170
+  br label %174
 
-141:                                              ; preds = %138
-  %142 = add nsw i64 %134, -1
-  %143 = getelementptr inbounds nuw %struct.item, ptr %15, i64 %142
-  %144 = load i64, ptr %143, align 8
-  %145 = getelementptr inbounds nuw i8, ptr %143, i64 8
-  %146 = load i64, ptr %145, align 8
-  %147 = icmp eq i64 %134, 2
-  br i1 %147, label %183, label %148
+174:                                              ; preds = %163, %167
+  %175 = phi i64 [ %173, %167 ], [ 9223372036854775807, %163 ]
+  store i64 %175, ptr %165, align 8
+  %176 = getelementptr inbounds nuw i8, ptr %165, i64 8
+  store i64 %154, ptr %176, align 8
+  br label %177
 
-148:                                              ; preds = %141, %178
-  %149 = phi i64 [ %181, %178 ], [ 1, %141 ]
-  %150 = phi i64 [ %180, %178 ], [ 0, %141 ]
-  %151 = phi i64 [ %169, %178 ], [ 0, %141 ]
-  %152 = add nsw i64 %150, 2
-  %153 = icmp slt i64 %152, %142
-  br i1 %153, label %154, label %168
+177:                                              ; preds = %156, %153, %174
+  %178 = phi i64 [ %164, %174 ], [ %107, %156 ], [ %107, %153 ]
+  %179 = add nsw i64 %154, 1
+  %180 = icmp slt i64 %179, %9
+  br i1 %180, label %106, label %50
 
-154:                                              ; preds = %148
-  %155 = getelementptr inbounds %struct.item, ptr %15, i64 %152
-  %156 = getelementptr inbounds %struct.item, ptr %15, i64 %149
-  %157 = load i64, ptr %155, align 8
-  %158 = getelementptr inbounds nuw i8, ptr %155, i64 8
-  %159 = load i64, ptr %158, align 8
-  %160 = load i64, ptr %156, align 8
-  %161 = getelementptr inbounds nuw i8, ptr %156, i64 8
-  %162 = load i64, ptr %161, align 8
-  %163 = icmp eq i64 %157, %160
-  %164 = icmp sle i64 %157, %160
-  %165 = icmp sge i64 %159, %162
-  %166 = select i1 %163, i1 %165, i1 %164
-  %167 = select i1 %166, i64 %149, i64 %152
-  br label %168
+181:                                              ; preds = %104, %325
+  %182 = phi i64 [ %327, %325 ], [ %178, %104 ]
+  %183 = phi i64 [ %326, %325 ], [ 0, %104 ]
+  %184 = load i64, ptr %24, align 8
+  %185 = icmp slt i64 %183, %184
+  br i1 %185, label %186, label %329
 
-168:                                              ; preds = %154, %148
-  %169 = phi i64 [ %149, %148 ], [ %167, %154 ]
-  %170 = getelementptr inbounds %struct.item, ptr %15, i64 %169
-  %171 = load i64, ptr %170, align 8
-  %172 = getelementptr inbounds nuw i8, ptr %170, i64 8
-  %173 = load i64, ptr %172, align 8
-  %174 = icmp eq i64 %171, %144
-  %175 = icmp sle i64 %171, %144
-  %176 = icmp sge i64 %173, %146
-  %177 = select i1 %174, i1 %176, i1 %175
-  br i1 %177, label %183, label %178
+186:                                              ; preds = %181
+  %187 = load i64, ptr %25, align 8
+  %188 = icmp eq i64 %182, 1
+  br i1 %188, label %235, label %189
 
-178:                                              ; preds = %168
-  %179 = getelementptr inbounds %struct.item, ptr %15, i64 %151
-  tail call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(16) %179, ptr noundef nonnull align 8 dereferenceable(16) %170, i64 16, i1 false)
-  %180 = shl nsw i64 %169, 1
-  %181 = or disjoint i64 %180, 1
-  %182 = icmp slt i64 %181, %142
-  br i1 %182, label %148, label %183
+189:                                              ; preds = %186
+  %190 = add nsw i64 %182, -1
+  %191 = getelementptr inbounds nuw %struct.item, ptr %15, i64 %190
+  %192 = load i64, ptr %191, align 8
+  %193 = getelementptr inbounds nuw i8, ptr %191, i64 8
+  %194 = load i64, ptr %193, align 8
+  %195 = icmp eq i64 %182, 2
+  br i1 %195, label %231, label %196
 
-183:                                              ; preds = %178, %168, %141
-  %184 = phi i64 [ 0, %141 ], [ %151, %168 ], [ %169, %178 ]
-  %185 = getelementptr inbounds %struct.item, ptr %15, i64 %184
-  store i64 %144, ptr %185, align 8
-  %186 = getelementptr inbounds nuw i8, ptr %185, i64 8
-  store i64 %146, ptr %186, align 8
-  br label %187
+196:                                              ; preds = %189, %226
+  %197 = phi i64 [ %229, %226 ], [ 1, %189 ]
+  %198 = phi i64 [ %228, %226 ], [ 0, %189 ]
+  %199 = phi i64 [ %217, %226 ], [ 0, %189 ]
+  %200 = add nsw i64 %198, 2
+  %201 = icmp slt i64 %200, %190
+  br i1 %201, label %202, label %216
 
-187:                                              ; preds = %138, %183
-  %188 = load ptr, ptr %21, align 8
-  %189 = getelementptr inbounds nuw i8, ptr %188, i64 8
-  %190 = load i64, ptr %189, align 8
-  %191 = mul nsw i64 %190, %139
-  %192 = getelementptr inbounds float, ptr %49, i64 %191
-  %193 = load i64, ptr %26, align 8
-  %194 = icmp eq i64 %193, 0
-  br i1 %194, label %203, label %195
+202:                                              ; preds = %196
+  %203 = getelementptr inbounds %struct.item, ptr %15, i64 %200
+  %204 = getelementptr inbounds %struct.item, ptr %15, i64 %197
+  %205 = load i64, ptr %203, align 8
+  %206 = getelementptr inbounds nuw i8, ptr %203, i64 8
+  %207 = load i64, ptr %206, align 8
+  %208 = load i64, ptr %204, align 8
+  %209 = getelementptr inbounds nuw i8, ptr %204, i64 8
+  %210 = load i64, ptr %209, align 8
+  %211 = icmp eq i64 %205, %208
+  %212 = icmp sle i64 %205, %208
+  %213 = icmp sge i64 %207, %210
+  %214 = select i1 %211, i1 %213, i1 %212
+  %215 = select i1 %214, i64 %197, i64 %200
+  br label %216
 
-195:                                              ; preds = %187
-  %196 = load <4 x float>, ptr %192, align 4
-  %197 = fmul <4 x float> %196, <float 1.000000e+00, float 1.000000e+00, float 5.000000e-01, float 5.000000e-01>
-  %198 = shufflevector <4 x float> %197, <4 x float> poison, <4 x i32> <i32 2, i32 3, i32 0, i32 1>
-  %199 = shufflevector <4 x float> %196, <4 x float> %197, <4 x i32> <i32 0, i32 1, i32 6, i32 7>
-  %200 = fsub <4 x float> %198, %199
-  %201 = fadd <4 x float> %198, %199
-  %202 = shufflevector <4 x float> %201, <4 x float> %200, <4 x i32> <i32 0, i32 1, i32 6, i32 7>
-  br label %214
+216:                                              ; preds = %202, %196
+  %217 = phi i64 [ %197, %196 ], [ %215, %202 ]
+  %218 = getelementptr inbounds %struct.item, ptr %15, i64 %217
+  %219 = load i64, ptr %218, align 8
+  %220 = getelementptr inbounds nuw i8, ptr %218, i64 8
+  %221 = load i64, ptr %220, align 8
+  %222 = icmp eq i64 %219, %192
+  %223 = icmp sle i64 %219, %192
+  %224 = icmp sge i64 %221, %194
+  %225 = select i1 %222, i1 %224, i1 %223
+  br i1 %225, label %231, label %226
 
-203:                                              ; preds = %187
-  %204 = getelementptr inbounds nuw i8, ptr %192, i64 8
-  %205 = load <2 x float>, ptr %192, align 4
-  %206 = load <2 x float>, ptr %204, align 4
-  %207 = load <4 x float>, ptr %192, align 4
-  %208 = shufflevector <4 x float> %207, <4 x float> poison, <4 x i32> <i32 2, i32 3, i32 0, i32 1>
-  %209 = fcmp olt <2 x float> %205, %206
-  %210 = shufflevector <2 x i1> %209, <2 x i1> poison, <4 x i32> <i32 0, i32 1, i32 0, i32 1>
-  %211 = shufflevector <2 x float> %205, <2 x float> %206, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
-  %212 = select <4 x i1> %210, <4 x float> %208, <4 x float> %211
-  %213 = shufflevector <4 x float> %212, <4 x float> poison, <4 x i32> <i32 1, i32 0, i32 3, i32 2>
-  br label %214
+226:                                              ; preds = %216
+  %227 = getelementptr inbounds %struct.item, ptr %15, i64 %199
+  tail call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(16) %227, ptr noundef nonnull align 8 dereferenceable(16) %218, i64 16, i1 false)
+  %228 = shl nsw i64 %217, 1
+  %229 = or disjoint i64 %228, 1
+  %230 = icmp slt i64 %229, %190
+  br i1 %230, label %196, label %231
 
-214:                                              ; preds = %195, %203
-  %215 = phi <4 x float> [ %213, %203 ], [ %202, %195 ]
-  %216 = shufflevector <4 x float> %215, <4 x float> poison, <4 x i32> <i32 2, i32 poison, i32 poison, i32 poison>
-  %217 = fsub <4 x float> %215, %216
-  %218 = shufflevector <4 x float> %215, <4 x float> poison, <4 x i32> <i32 poison, i32 3, i32 poison, i32 poison>
-  %219 = fsub <4 x float> %215, %218
-  %220 = shufflevector <4 x float> %219, <4 x float> poison, <4 x i32> <i32 1, i32 poison, i32 poison, i32 poison>
-  %221 = fmul <4 x float> %220, %217
-  %222 = extractelement <4 x float> %221, i64 0
-  %223 = icmp sgt i64 %135, 0
-  br i1 %223, label %224, label %266
+231:                                              ; preds = %226, %216, %189
+  %232 = phi i64 [ 0, %189 ], [ %199, %216 ], [ %217, %226 ]
+  %233 = getelementptr inbounds %struct.item, ptr %15, i64 %232
+  store i64 %192, ptr %233, align 8
+  %234 = getelementptr inbounds nuw i8, ptr %233, i64 8
+  store i64 %194, ptr %234, align 8
+  br label %235
 
-224:                                              ; preds = %214
-  %225 = load float, ptr %27, align 8
-  %226 = fcmp ugt float %222, 0.000000e+00
-  %227 = shufflevector <4 x float> %215, <4 x float> poison, <2 x i32> <i32 0, i32 1>
-  %228 = shufflevector <4 x float> %215, <4 x float> poison, <2 x i32> <i32 2, i32 3>
-  br label %229
+235:                                              ; preds = %186, %231
+  %236 = load ptr, ptr %21, align 8
+  %237 = getelementptr inbounds nuw i8, ptr %236, i64 8
+  %238 = load i64, ptr %237, align 8
+  %239 = mul nsw i64 %238, %187
+  %240 = getelementptr inbounds float, ptr %49, i64 %239
+  %241 = load i64, ptr %26, align 8
+  %242 = icmp eq i64 %241, 0
+  br i1 %242, label %251, label %243
 
-229:                                              ; preds = %224, %263
-  %230 = phi i64 [ 0, %224 ], [ %264, %263 ]
-  %231 = getelementptr inbounds nuw %struct.box, ptr %16, i64 %230
-  %232 = load <4 x float>, ptr %231, align 4
-  %233 = shufflevector <4 x float> %232, <4 x float> poison, <2 x i32> <i32 0, i32 2>
-  %234 = fcmp ogt <2 x float> %228, %233
-  %235 = select <2 x i1> %234, <2 x float> %228, <2 x float> %233
-  %236 = shufflevector <4 x float> %232, <4 x float> poison, <2 x i32> <i32 1, i32 3>
-  %237 = fcmp olt <2 x float> %227, %236
-  %238 = select <2 x i1> %237, <2 x float> %227, <2 x float> %236
-  %239 = extractelement <2 x float> %238, i64 0
-  %240 = extractelement <2 x float> %235, i64 0
-  %241 = fcmp ugt float %239, %240
-  %242 = fcmp ugt <2 x float> %238, %235
-  %243 = extractelement <2 x i1> %242, i64 1
-  %244 = select i1 %241, i1 %243, i1 false
-  br i1 %244, label %245, label %263
+243:                                              ; preds = %235
+  %244 = load <4 x float>, ptr %240, align 4
+  %245 = fmul <4 x float> %244, <float 1.000000e+00, float 1.000000e+00, float 5.000000e-01, float 5.000000e-01>
+  %246 = shufflevector <4 x float> %245, <4 x float> poison, <4 x i32> <i32 2, i32 3, i32 0, i32 1>
+  %247 = shufflevector <4 x float> %244, <4 x float> %245, <4 x i32> <i32 0, i32 1, i32 6, i32 7>
+  %248 = fsub <4 x float> %246, %247
+  %249 = fadd <4 x float> %246, %247
+  %250 = shufflevector <4 x float> %249, <4 x float> %248, <4 x i32> <i32 0, i32 1, i32 6, i32 7>
+  br label %262
 
-245:                                              ; preds = %229
-  %246 = fsub <2 x float> %238, %235
-  %247 = shufflevector <2 x float> %246, <2 x float> poison, <2 x i32> <i32 1, i32 poison>
-  %248 = fmul <2 x float> %246, %247
-  %249 = extractelement <2 x float> %248, i64 0
-  %250 = fcmp ugt float %249, 0.000000e+00
-  %251 = select i1 %250, i1 %226, i1 false
-  br i1 %251, label %252, label %263
+251:                                              ; preds = %235
+  %252 = getelementptr inbounds nuw i8, ptr %240, i64 8
+  %253 = load <2 x float>, ptr %240, align 4
+  %254 = load <2 x float>, ptr %252, align 4
+  %255 = load <4 x float>, ptr %240, align 4
+  %256 = shufflevector <4 x float> %255, <4 x float> poison, <4 x i32> <i32 2, i32 3, i32 0, i32 1>
+  %257 = fcmp olt <2 x float> %253, %254
+  %258 = shufflevector <2 x i1> %257, <2 x i1> poison, <4 x i32> <i32 0, i32 1, i32 0, i32 1>
+  %259 = shufflevector <2 x float> %253, <2 x float> %254, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
+  %260 = select <4 x i1> %258, <4 x float> %256, <4 x float> %259
+  %261 = shufflevector <4 x float> %260, <4 x float> poison, <4 x i32> <i32 1, i32 0, i32 3, i32 2>
+  br label %262
 
-252:                                              ; preds = %245
-  %253 = getelementptr inbounds nuw i8, ptr %231, i64 16
-  %254 = load float, ptr %253, align 4
-  %255 = fadd float %222, %254
-  %256 = fsub float %255, %249
-  %257 = fcmp ole float %254, 0.000000e+00
-  %258 = fcmp ole float %256, 0.000000e+00
-  %259 = select i1 %257, i1 true, i1 %258
-  %260 = fdiv float %249, %256
-  %261 = fcmp ule float %260, %225
-  %262 = select i1 %259, i1 true, i1 %261
-  br i1 %262, label %263, label %277
+262:                                              ; preds = %243, %251
+  %263 = phi <4 x float> [ %261, %251 ], [ %250, %243 ]
+  %264 = shufflevector <4 x float> %263, <4 x float> poison, <4 x i32> <i32 2, i32 poison, i32 poison, i32 poison>
+  %265 = fsub <4 x float> %263, %264
+  %266 = shufflevector <4 x float> %263, <4 x float> poison, <4 x i32> <i32 poison, i32 3, i32 poison, i32 poison>
+  %267 = fsub <4 x float> %263, %266
+  %268 = shufflevector <4 x float> %267, <4 x float> poison, <4 x i32> <i32 1, i32 poison, i32 poison, i32 poison>
+  %269 = fmul <4 x float> %268, %265
+  %270 = extractelement <4 x float> %269, i64 0
+  %271 = icmp sgt i64 %183, 0
+  br i1 %271, label %272, label %314
 
-263:                                              ; preds = %245, %252, %229
-  %264 = add nuw nsw i64 %230, 1
-  %265 = icmp eq i64 %264, %135
-  br i1 %265, label %266, label %229
-
-266:                                              ; preds = %263, %214
-  %267 = trunc i64 %139 to i32
-  %268 = load ptr, ptr %28, align 8
-  %269 = load i64, ptr %24, align 8
-  %270 = mul nsw i64 %269, %32
-  %271 = getelementptr i32, ptr %268, i64 %270
-  %272 = getelementptr i32, ptr %271, i64 %135
-  store i32 %267, ptr %272, align 4
-  %273 = add nsw i64 %135, 1
-  %274 = getelementptr inbounds %struct.box, ptr %16, i64 %135
-  %275 = shufflevector <4 x float> %215, <4 x float> poison, <4 x i32> <i32 2, i32 0, i32 3, i32 1>
-  store <4 x float> %275, ptr %274, align 4
-  %276 = getelementptr inbounds nuw i8, ptr %274, i64 16
-  store float %222, ptr %276, align 4
+272:                                              ; preds = %262
+  %273 = load float, ptr %27, align 8
+  %274 = fcmp ugt float %270, 0.000000e+00
+  %275 = shufflevector <4 x float> %263, <4 x float> poison, <2 x i32> <i32 0, i32 1>
+  %276 = shufflevector <4 x float> %263, <4 x float> poison, <2 x i32> <i32 2, i32 3>
   br label %277
 
-277:                                              ; preds = %252, %266
-  %278 = phi i64 [ %273, %266 ], [ %135, %252 ]
-  %279 = add nsw i64 %134, -1
-  %280 = icmp sgt i64 %134, 1
-  br i1 %280, label %133, label %281
+277:                                              ; preds = %272, %311
+  %278 = phi i64 [ 0, %272 ], [ %312, %311 ]
+  %279 = getelementptr inbounds nuw %struct.box, ptr %16, i64 %278
+  %280 = load <4 x float>, ptr %279, align 4
+  %281 = shufflevector <4 x float> %280, <4 x float> poison, <2 x i32> <i32 0, i32 2>
+  %282 = fcmp ogt <2 x float> %276, %281
+  %283 = select <2 x i1> %282, <2 x float> %276, <2 x float> %281
+  %284 = shufflevector <4 x float> %280, <4 x float> poison, <2 x i32> <i32 1, i32 3>
+  %285 = fcmp olt <2 x float> %275, %284
+  %286 = select <2 x i1> %285, <2 x float> %275, <2 x float> %284
+  %287 = extractelement <2 x float> %286, i64 0
+  %288 = extractelement <2 x float> %283, i64 0
+  %289 = fcmp ugt float %287, %288
+  %290 = fcmp ugt <2 x float> %286, %283
+  %291 = extractelement <2 x i1> %290, i64 1
+  %292 = select i1 %289, i1 %291, i1 false
+  br i1 %292, label %293, label %311
 
-281:                                              ; preds = %133, %277, %31, %104
-  %282 = phi i64 [ 0, %104 ], [ 0, %31 ], [ %135, %133 ], [ %278, %277 ]
-  %283 = load ptr, ptr %29, align 8
-  %284 = getelementptr inbounds i64, ptr %283, i64 %32
-  store i64 %282, ptr %284, align 8
-  %285 = add nsw i64 %32, 1
-  %286 = icmp eq i64 %285, %2
-  br i1 %286, label %30, label %31
+293:                                              ; preds = %277
+  %294 = fsub <2 x float> %286, %283
+  %295 = shufflevector <2 x float> %294, <2 x float> poison, <2 x i32> <i32 1, i32 poison>
+  %296 = fmul <2 x float> %294, %295
+  %297 = extractelement <2 x float> %296, i64 0
+  %298 = fcmp ugt float %297, 0.000000e+00
+  %299 = select i1 %298, i1 %274, i1 false
+  br i1 %299, label %300, label %311
+
+300:                                              ; preds = %293
+  %301 = getelementptr inbounds nuw i8, ptr %279, i64 16
+  %302 = load float, ptr %301, align 4
+  %303 = fadd float %270, %302
+  %304 = fsub float %303, %297
+  %305 = fcmp ole float %302, 0.000000e+00
+  %306 = fcmp ole float %304, 0.000000e+00
+  %307 = select i1 %305, i1 true, i1 %306
+  %308 = fdiv float %297, %304
+  %309 = fcmp ule float %308, %273
+  %310 = select i1 %307, i1 true, i1 %309
+  br i1 %310, label %311, label %325
+
+311:                                              ; preds = %293, %300, %277
+  %312 = add nuw nsw i64 %278, 1
+  %313 = icmp eq i64 %312, %183
+  br i1 %313, label %314, label %277
+
+314:                                              ; preds = %311, %262
+  %315 = trunc i64 %187 to i32
+  %316 = load ptr, ptr %28, align 8
+  %317 = load i64, ptr %24, align 8
+  %318 = mul nsw i64 %317, %32
+  %319 = getelementptr i32, ptr %316, i64 %318
+  %320 = getelementptr i32, ptr %319, i64 %183
+  store i32 %315, ptr %320, align 4
+  %321 = add nsw i64 %183, 1
+  %322 = getelementptr inbounds %struct.box, ptr %16, i64 %183
+  %323 = shufflevector <4 x float> %263, <4 x float> poison, <4 x i32> <i32 2, i32 0, i32 3, i32 1>
+  store <4 x float> %323, ptr %322, align 4
+  %324 = getelementptr inbounds nuw i8, ptr %322, i64 16
+  store float %270, ptr %324, align 4
+  br label %325
+
+325:                                              ; preds = %300, %314
+  %326 = phi i64 [ %321, %314 ], [ %183, %300 ]
+  %327 = add nsw i64 %182, -1
+  %328 = icmp sgt i64 %182, 1
+  br i1 %328, label %181, label %329
+
+329:                                              ; preds = %181, %325, %31, %104
+  %330 = phi i64 [ 0, %104 ], [ 0, %31 ], [ %183, %181 ], [ %326, %325 ]
+  %331 = load ptr, ptr %29, align 8
+  %332 = getelementptr inbounds i64, ptr %331, i64 %32
+  store i64 %330, ptr %332, align 8
+  %333 = add nsw i64 %32, 1
+  %334 = icmp eq i64 %333, %2
+  br i1 %334, label %30, label %31
 }
 
 ; Function Attrs: nofree norecurse nosync nounwind memory(readwrite, inaccessiblemem: none, target_mem0: none, target_mem1: none)
@@ -2414,406 +2472,518 @@ define i64 @tw_unique(ptr noundef readonly captures(none) %0, ptr noundef readon
   %29 = getelementptr inbounds nuw i8, ptr %27, i64 8
   %30 = load i64, ptr %29, align 8
   %31 = load i64, ptr %6, align 8
-  %32 = getelementptr inbounds i64, ptr %2, i64 %31
-  %33 = icmp sgt i64 %31, 0
-  br i1 %33, label %34, label %157
+  %32 = getelementptr inbounds %struct.item, ptr %2, i64 %31
+  %33 = load i64, ptr %9, align 8
+  %34 = icmp sgt i64 %31, 0
+  br i1 %34, label %35, label %202
 
-34:                                               ; preds = %3
-  %35 = icmp ult i64 %31, 4
-  br i1 %35, label %49, label %36
+35:                                               ; preds = %3
+  %36 = getelementptr inbounds nuw i8, ptr %1, i64 16
+  %37 = load i64, ptr %36, align 8
+  %38 = icmp eq i64 %37, 0
+  br label %41
 
-36:                                               ; preds = %34
-  %37 = and i64 %31, 9223372036854775804
-  br label %38
+39:                                               ; preds = %69
+  %40 = icmp eq i64 %31, 1
+  br i1 %40, label %198, label %75
 
-38:                                               ; preds = %38, %36
-  %39 = phi i64 [ 0, %36 ], [ %44, %38 ]
-  %40 = phi <2 x i64> [ <i64 0, i64 1>, %36 ], [ %45, %38 ]
-  %41 = add <2 x i64> %40, splat (i64 2)
-  %42 = getelementptr inbounds nuw i64, ptr %2, i64 %39
-  %43 = getelementptr inbounds nuw i8, ptr %42, i64 16
-  store <2 x i64> %40, ptr %42, align 8
-  store <2 x i64> %41, ptr %43, align 8
-  %44 = add nuw i64 %39, 4
-  %45 = add <2 x i64> %40, splat (i64 4)
-  %46 = icmp eq i64 %44, %37
-  br i1 %46, label %47, label %38
+41:                                               ; preds = %69, %35
+  %42 = phi i64 [ 0, %35 ], [ %73, %69 ]
+  br i1 %38, label %69, label %43
 
-47:                                               ; preds = %38
-  %48 = icmp eq i64 %31, %37
-  br i1 %48, label %51, label %49
+43:                                               ; preds = %41
+  %44 = mul nsw i64 %42, %33
+  switch i64 %28, label %66 [
+    i64 1, label %45
+    i64 2, label %55
+  ]
 
-49:                                               ; preds = %34, %47
-  %50 = phi i64 [ 0, %34 ], [ %37, %47 ]
-  br label %56
+45:                                               ; preds = %43
+  %46 = getelementptr inbounds double, ptr %4, i64 %44
+  %47 = load double, ptr %46, align 8
+  %48 = fcmp uno double %47, 0.000000e+00
+  br i1 %48, label %69, label %49
 
-51:                                               ; preds = %56, %47
-  %52 = icmp eq i64 %31, 1
-  br i1 %52, label %153, label %53
+49:                                               ; preds = %45
+  %50 = fadd double %47, 0.000000e+00
+  %51 = bitcast double %50 to i64
+  %52 = icmp slt i64 %51, 0
+  %53 = xor i64 %51, 9223372036854775807
+  %54 = select i1 %52, i64 %53, i64 %51
+  br label %69
 
-53:                                               ; preds = %51
-  %54 = getelementptr inbounds nuw i8, ptr %1, i64 16
-  %55 = icmp eq i64 %28, 0
-  br label %61
+55:                                               ; preds = %43
+  %56 = getelementptr inbounds float, ptr %4, i64 %44
+  %57 = load float, ptr %56, align 4
+  %58 = fcmp uno float %57, 0.000000e+00
+  br i1 %58, label %69, label %59
 
-56:                                               ; preds = %49, %56
-  %57 = phi i64 [ %59, %56 ], [ %50, %49 ]
-  %58 = getelementptr inbounds nuw i64, ptr %2, i64 %57
-  store i64 %57, ptr %58, align 8
-  %59 = add nuw nsw i64 %57, 1
-  %60 = icmp eq i64 %59, %31
-  br i1 %60, label %51, label %56
+59:                                               ; preds = %55
+  %60 = fpext float %57 to double
+  %61 = fadd double %60, 0.000000e+00
+  %62 = bitcast double %61 to i64
+  %63 = icmp slt i64 %62, 0
+  %64 = xor i64 %62, 9223372036854775807
+  %65 = select i1 %63, i64 %64, i64 %62
+  br label %69
 
-61:                                               ; preds = %53, %66
-  %62 = phi ptr [ %63, %66 ], [ %2, %53 ]
-  %63 = phi ptr [ %62, %66 ], [ %32, %53 ]
-  %64 = phi i64 [ %65, %66 ], [ 1, %53 ]
-  %65 = shl i64 %64, 1
-  br label %68
+66:                                               ; preds = %43
+  %67 = getelementptr inbounds i64, ptr %4, i64 %44
+  %68 = load i64, ptr %67, align 8
+  br label %69
 
-66:                                               ; preds = %79
-  %67 = icmp slt i64 %65, %31
-  br i1 %67, label %61, label %153
+69:                                               ; preds = %66, %59, %55, %49, %45, %41
+  %70 = phi i64 [ 0, %41 ], [ %68, %66 ], [ 9223372036854775807, %45 ], [ %54, %49 ], [ %65, %59 ], [ 9223372036854775807, %55 ]
+  %71 = getelementptr inbounds nuw %struct.item, ptr %2, i64 %42
+  store i64 %70, ptr %71, align 8
+  %72 = getelementptr inbounds nuw i8, ptr %71, i64 8
+  store i64 %42, ptr %72, align 8
+  %73 = add nuw nsw i64 %42, 1
+  %74 = icmp eq i64 %73, %31
+  br i1 %74, label %39, label %41
 
-68:                                               ; preds = %79, %61
-  %69 = phi i64 [ %64, %61 ], [ %82, %79 ]
-  %70 = phi i64 [ 0, %61 ], [ %80, %79 ]
-  %71 = tail call i64 @llvm.smin.i64(i64 %31, i64 %69)
-  %72 = add nsw i64 %71, %64
-  %73 = tail call i64 @llvm.smin.i64(i64 %31, i64 %72)
-  %74 = add nsw i64 %70, %64
-  %75 = tail call i64 @llvm.smin.i64(i64 %74, i64 %31)
-  %76 = add nsw i64 %75, %64
-  %77 = tail call i64 @llvm.smin.i64(i64 %76, i64 %31)
-  %78 = icmp slt i64 %70, %77
-  br i1 %78, label %83, label %79
+75:                                               ; preds = %39, %80
+  %76 = phi ptr [ %77, %80 ], [ %2, %39 ]
+  %77 = phi ptr [ %76, %80 ], [ %32, %39 ]
+  %78 = phi i64 [ %79, %80 ], [ 1, %39 ]
+  %79 = shl i64 %78, 1
+  br label %82
 
-79:                                               ; preds = %144, %68
-  %80 = add nsw i64 %70, %65
-  %81 = icmp slt i64 %80, %31
-  %82 = add i64 %69, %65
-  br i1 %81, label %68, label %66
+80:                                               ; preds = %93
+  %81 = icmp slt i64 %79, %31
+  br i1 %81, label %75, label %198
 
-83:                                               ; preds = %68, %144
-  %84 = phi i64 [ %151, %144 ], [ %70, %68 ]
-  %85 = phi i64 [ %146, %144 ], [ %75, %68 ]
-  %86 = phi i64 [ %145, %144 ], [ %70, %68 ]
-  %87 = icmp eq i64 %85, %77
-  br i1 %87, label %140, label %88
+82:                                               ; preds = %93, %75
+  %83 = phi i64 [ %78, %75 ], [ %96, %93 ]
+  %84 = phi i64 [ 0, %75 ], [ %94, %93 ]
+  %85 = tail call i64 @llvm.smin.i64(i64 %31, i64 %83)
+  %86 = add nsw i64 %85, %78
+  %87 = tail call i64 @llvm.smin.i64(i64 %31, i64 %86)
+  %88 = add nsw i64 %84, %78
+  %89 = tail call i64 @llvm.smin.i64(i64 %88, i64 %31)
+  %90 = add nsw i64 %89, %78
+  %91 = tail call i64 @llvm.smin.i64(i64 %90, i64 %31)
+  %92 = icmp slt i64 %84, %91
+  br i1 %92, label %97, label %93
 
-88:                                               ; preds = %83
-  %89 = icmp slt i64 %86, %75
-  br i1 %89, label %90, label %142
+93:                                               ; preds = %190, %82
+  %94 = add nsw i64 %84, %79
+  %95 = icmp slt i64 %94, %31
+  %96 = add i64 %83, %79
+  br i1 %95, label %82, label %80
 
-90:                                               ; preds = %88
-  %91 = load i64, ptr %54, align 8
-  %92 = icmp sgt i64 %91, 0
-  br i1 %92, label %93, label %140
+97:                                               ; preds = %82, %190
+  %98 = phi i64 [ %196, %190 ], [ %84, %82 ]
+  %99 = phi i64 [ %193, %190 ], [ %89, %82 ]
+  %100 = phi i64 [ %192, %190 ], [ %84, %82 ]
+  %101 = icmp slt i64 %100, %89
+  br i1 %101, label %102, label %188
 
-93:                                               ; preds = %90
-  %94 = getelementptr inbounds i64, ptr %62, i64 %85
-  %95 = load i64, ptr %94, align 8
-  %96 = getelementptr inbounds i64, ptr %62, i64 %86
-  %97 = load i64, ptr %96, align 8
-  %98 = load i64, ptr %9, align 8
-  %99 = mul nsw i64 %98, %97
-  %100 = mul nsw i64 %98, %95
-  %101 = getelementptr double, ptr %4, i64 %100
-  br label %105
+102:                                              ; preds = %97
+  %103 = icmp eq i64 %99, %91
+  br i1 %103, label %186, label %104
 
-102:                                              ; preds = %134
-  %103 = add nuw nsw i64 %106, 1
-  %104 = icmp eq i64 %103, %91
-  br i1 %104, label %140, label %105
+104:                                              ; preds = %102
+  %105 = getelementptr inbounds %struct.item, ptr %76, i64 %100
+  %106 = getelementptr inbounds %struct.item, ptr %76, i64 %99
+  %107 = load i64, ptr %105, align 8
+  %108 = getelementptr inbounds nuw i8, ptr %105, i64 8
+  %109 = load i64, ptr %108, align 8
+  %110 = load i64, ptr %106, align 8
+  %111 = getelementptr inbounds nuw i8, ptr %106, i64 8
+  %112 = load i64, ptr %111, align 8
+  %113 = icmp eq i64 %107, %110
+  br i1 %113, label %116, label %114
 
-105:                                              ; preds = %102, %93
-  %106 = phi i64 [ 0, %93 ], [ %103, %102 ]
-  %107 = add nsw i64 %106, %99
-  br i1 %55, label %129, label %108
+114:                                              ; preds = %104
+  %115 = icmp slt i64 %107, %110
+  br i1 %115, label %186, label %188
 
-108:                                              ; preds = %105
-  %109 = getelementptr inbounds double, ptr %4, i64 %107
-  %110 = load double, ptr %109, align 8
-  %111 = fcmp uno double %110, 0.000000e+00
-  br i1 %111, label %118, label %112
+116:                                              ; preds = %104
+  %117 = load i64, ptr %36, align 8
+  %118 = icmp sgt i64 %117, 1
+  br i1 %118, label %119, label %186
 
-112:                                              ; preds = %108
-  %113 = fadd double %110, 0.000000e+00
-  %114 = bitcast double %113 to i64
-  %115 = icmp slt i64 %114, 0
-  %116 = xor i64 %114, 9223372036854775807
-  %117 = select i1 %115, i64 %116, i64 %114
-  br label %118
+119:                                              ; preds = %116
+  %120 = load i64, ptr %9, align 8
+  %121 = mul nsw i64 %120, %109
+  %122 = mul nsw i64 %120, %112
+  %123 = getelementptr float, ptr %4, i64 %122
+  %124 = getelementptr double, ptr %4, i64 %122
+  br label %128
 
-118:                                              ; preds = %112, %108
-  %119 = phi i64 [ 9223372036854775807, %108 ], [ %117, %112 ]
-  %120 = getelementptr double, ptr %101, i64 %106
-  %121 = load double, ptr %120, align 8
-  %122 = fcmp uno double %121, 0.000000e+00
-  br i1 %122, label %134, label %123
+125:                                              ; preds = %180
+  %126 = add nuw nsw i64 %129, 1
+  %127 = icmp eq i64 %126, %117
+  br i1 %127, label %186, label %128
 
-123:                                              ; preds = %118
-  %124 = fadd double %121, 0.000000e+00
-  %125 = bitcast double %124 to i64
-  %126 = icmp slt i64 %125, 0
-  %127 = xor i64 %125, 9223372036854775807
-  %128 = select i1 %126, i64 %127, i64 %125
-  br label %134
+128:                                              ; preds = %125, %119
+  %129 = phi i64 [ 1, %119 ], [ %126, %125 ]
+  %130 = add nsw i64 %129, %121
+  switch i64 %28, label %162 [
+    i64 1, label %131
+    i64 2, label %141
+  ]
 
-129:                                              ; preds = %105
-  %130 = getelementptr inbounds i64, ptr %4, i64 %107
-  %131 = load i64, ptr %130, align 8
-  %132 = getelementptr i64, ptr %101, i64 %106
-  %133 = load i64, ptr %132, align 8
-  br label %134
+131:                                              ; preds = %128
+  %132 = getelementptr inbounds double, ptr %4, i64 %130
+  %133 = load double, ptr %132, align 8
+  %134 = fcmp uno double %133, 0.000000e+00
+  br i1 %134, label %152, label %135
 
-134:                                              ; preds = %129, %123, %118
-  %135 = phi i64 [ %131, %129 ], [ %119, %123 ], [ %119, %118 ]
-  %136 = phi i64 [ %133, %129 ], [ %128, %123 ], [ 9223372036854775807, %118 ]
-  %137 = icmp eq i64 %135, %136
-  br i1 %137, label %102, label %138
+135:                                              ; preds = %131
+  %136 = fadd double %133, 0.000000e+00
+  %137 = bitcast double %136 to i64
+  %138 = icmp slt i64 %137, 0
+  %139 = xor i64 %137, 9223372036854775807
+  %140 = select i1 %138, i64 %139, i64 %137
+  br label %152
 
-138:                                              ; preds = %134
-  %139 = icmp slt i64 %135, %136
-  br i1 %139, label %140, label %142
+141:                                              ; preds = %128
+  %142 = getelementptr inbounds float, ptr %4, i64 %130
+  %143 = load float, ptr %142, align 4
+  %144 = fcmp uno float %143, 0.000000e+00
+  br i1 %144, label %157, label %145
 
-140:                                              ; preds = %102, %138, %90, %83
-  %141 = add nsw i64 %86, 1
-  br label %144
+145:                                              ; preds = %141
+  %146 = fpext float %143 to double
+  %147 = fadd double %146, 0.000000e+00
+  %148 = bitcast double %147 to i64
+  %149 = icmp slt i64 %148, 0
+  %150 = xor i64 %148, 9223372036854775807
+  %151 = select i1 %149, i64 %150, i64 %148
+  br label %157
 
-142:                                              ; preds = %138, %88
-  %143 = add nsw i64 %85, 1
-  br label %144
+152:                                              ; preds = %135, %131
+  %153 = phi i64 [ %140, %135 ], [ 9223372036854775807, %131 ]
+  %154 = getelementptr double, ptr %124, i64 %129
+  %155 = load double, ptr %154, align 8
+  %156 = fcmp uno double %155, 0.000000e+00
+  br i1 %156, label %180, label %167
 
-144:                                              ; preds = %142, %140
-  %145 = phi i64 [ %141, %140 ], [ %86, %142 ]
-  %146 = phi i64 [ %85, %140 ], [ %143, %142 ]
-  %147 = phi i64 [ %86, %140 ], [ %85, %142 ]
-  %148 = getelementptr inbounds i64, ptr %62, i64 %147
-  %149 = load i64, ptr %148, align 8
-  %150 = getelementptr inbounds i64, ptr %63, i64 %84
-  store i64 %149, ptr %150, align 8
-  %151 = add nsw i64 %84, 1
-  %152 = icmp eq i64 %151, %73
-  br i1 %152, label %79, label %83
+157:                                              ; preds = %145, %141
+  %158 = phi i64 [ 9223372036854775807, %141 ], [ %151, %145 ]
+  %159 = getelementptr float, ptr %123, i64 %129
+  %160 = load float, ptr %159, align 4
+  %161 = fcmp uno float %160, 0.000000e+00
+  br i1 %161, label %180, label %173
 
-153:                                              ; preds = %66, %51
-  %154 = phi ptr [ %2, %51 ], [ %63, %66 ]
-  %155 = getelementptr inbounds nuw i8, ptr %1, i64 16
-  %156 = icmp eq i64 %28, 0
-  br label %160
+162:                                              ; preds = %128
+  %163 = getelementptr inbounds i64, ptr %4, i64 %130
+  %164 = load i64, ptr %163, align 8
+  %165 = getelementptr i64, ptr %124, i64 %129
+  %166 = load i64, ptr %165, align 8
+  br label %180
 
-157:                                              ; preds = %219, %3
-  %158 = phi i64 [ 0, %3 ], [ %220, %219 ]
-  %159 = icmp eq i64 %30, 0
-  br i1 %159, label %230, label %294
+167:                                              ; preds = %152
+  %168 = fadd double %155, 0.000000e+00
+  %169 = bitcast double %168 to i64
+  %170 = icmp slt i64 %169, 0
+  %171 = xor i64 %169, 9223372036854775807
+  %172 = select i1 %170, i64 %171, i64 %169
+  br label %180
 
-160:                                              ; preds = %153, %219
-  %161 = phi i64 [ 0, %153 ], [ %220, %219 ]
-  %162 = phi i64 [ 0, %153 ], [ %228, %219 ]
-  %163 = icmp eq i64 %162, 0
-  br i1 %163, label %164, label %166
+173:                                              ; preds = %157
+  %174 = fpext float %160 to double
+  %175 = fadd double %174, 0.000000e+00
+  %176 = bitcast double %175 to i64
+  %177 = icmp slt i64 %176, 0
+  %178 = xor i64 %176, 9223372036854775807
+  %179 = select i1 %177, i64 %178, i64 %176
+  br label %180
 
-164:                                              ; preds = %160
-  %165 = load i64, ptr %154, align 8
-  br label %214
+180:                                              ; preds = %173, %167, %162, %157, %152
+  %181 = phi i64 [ %164, %162 ], [ %153, %152 ], [ %153, %167 ], [ %158, %173 ], [ %158, %157 ]
+  %182 = phi i64 [ %166, %162 ], [ 9223372036854775807, %152 ], [ %172, %167 ], [ %179, %173 ], [ 9223372036854775807, %157 ]
+  %183 = icmp eq i64 %181, %182
+  br i1 %183, label %125, label %184
 
-166:                                              ; preds = %160
-  %167 = load i64, ptr %155, align 8
-  %168 = icmp sgt i64 %167, 0
-  br i1 %168, label %169, label %219
+184:                                              ; preds = %180
+  %185 = icmp slt i64 %181, %182
+  br i1 %185, label %186, label %188
 
-169:                                              ; preds = %166
-  %170 = getelementptr i64, ptr %154, i64 %162
-  %171 = load i64, ptr %170, align 8
-  %172 = getelementptr i8, ptr %170, i64 -8
-  %173 = load i64, ptr %172, align 8
-  %174 = load i64, ptr %9, align 8
-  %175 = mul nsw i64 %174, %173
-  %176 = mul nsw i64 %174, %171
-  %177 = getelementptr double, ptr %4, i64 %176
-  br label %181
+186:                                              ; preds = %125, %184, %114, %116, %102
+  %187 = add nsw i64 %100, 1
+  br label %190
 
-178:                                              ; preds = %210
-  %179 = add nuw nsw i64 %182, 1
-  %180 = icmp eq i64 %179, %167
-  br i1 %180, label %219, label %181
+188:                                              ; preds = %114, %184, %97
+  %189 = add nsw i64 %99, 1
+  br label %190
 
-181:                                              ; preds = %178, %169
-  %182 = phi i64 [ 0, %169 ], [ %179, %178 ]
-  %183 = add nsw i64 %182, %175
-  br i1 %156, label %205, label %184
+190:                                              ; preds = %188, %186
+  %191 = phi i64 [ %99, %188 ], [ %100, %186 ]
+  %192 = phi i64 [ %100, %188 ], [ %187, %186 ]
+  %193 = phi i64 [ %189, %188 ], [ %99, %186 ]
+  %194 = getelementptr inbounds %struct.item, ptr %77, i64 %98
+  %195 = getelementptr inbounds %struct.item, ptr %76, i64 %191
+  tail call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(16) %194, ptr noundef nonnull align 8 dereferenceable(16) %195, i64 16, i1 false)
+  %196 = add i64 %98, 1
+  %197 = icmp eq i64 %196, %87
+  br i1 %197, label %93, label %97
 
-184:                                              ; preds = %181
-  %185 = getelementptr inbounds double, ptr %4, i64 %183
-  %186 = load double, ptr %185, align 8
-  %187 = fcmp uno double %186, 0.000000e+00
-  br i1 %187, label %194, label %188
+198:                                              ; preds = %80, %39
+  %199 = phi ptr [ %2, %39 ], [ %77, %80 ]
+  %200 = getelementptr inbounds nuw i8, ptr %1, i64 16
+  %201 = getelementptr inbounds nuw i8, ptr %199, i64 8
+  br label %205
 
-188:                                              ; preds = %184
-  %189 = fadd double %186, 0.000000e+00
-  %190 = bitcast double %189 to i64
-  %191 = icmp slt i64 %190, 0
-  %192 = xor i64 %190, 9223372036854775807
-  %193 = select i1 %191, i64 %192, i64 %190
-  br label %194
+202:                                              ; preds = %297, %3
+  %203 = phi i64 [ 0, %3 ], [ %299, %297 ]
+  %204 = icmp eq i64 %30, 0
+  br i1 %204, label %307, label %372
 
-194:                                              ; preds = %188, %184
-  %195 = phi i64 [ 9223372036854775807, %184 ], [ %193, %188 ]
-  %196 = getelementptr double, ptr %177, i64 %182
-  %197 = load double, ptr %196, align 8
-  %198 = fcmp uno double %197, 0.000000e+00
-  br i1 %198, label %210, label %199
+205:                                              ; preds = %198, %297
+  %206 = phi i64 [ 0, %198 ], [ %299, %297 ]
+  %207 = phi i64 [ 0, %198 ], [ %305, %297 ]
+  %208 = icmp eq i64 %207, 0
+  br i1 %208, label %209, label %211
 
-199:                                              ; preds = %194
-  %200 = fadd double %197, 0.000000e+00
-  %201 = bitcast double %200 to i64
-  %202 = icmp slt i64 %201, 0
-  %203 = xor i64 %201, 9223372036854775807
-  %204 = select i1 %202, i64 %203, i64 %201
-  br label %210
+209:                                              ; preds = %205
+  %210 = load i64, ptr %201, align 8
+  br label %289
 
-205:                                              ; preds = %181
-  %206 = getelementptr inbounds i64, ptr %4, i64 %183
-  %207 = load i64, ptr %206, align 8
-  %208 = getelementptr i64, ptr %177, i64 %182
-  %209 = load i64, ptr %208, align 8
-  br label %210
+211:                                              ; preds = %205
+  %212 = getelementptr %struct.item, ptr %199, i64 %207
+  %213 = getelementptr i8, ptr %212, i64 -16
+  %214 = load i64, ptr %213, align 8
+  %215 = getelementptr i8, ptr %212, i64 -8
+  %216 = load i64, ptr %215, align 8
+  %217 = load i64, ptr %212, align 8
+  %218 = getelementptr inbounds nuw i8, ptr %212, i64 8
+  %219 = load i64, ptr %218, align 8
+  %220 = icmp eq i64 %214, %217
+  br i1 %220, label %221, label %289
 
-210:                                              ; preds = %205, %199, %194
-  %211 = phi i64 [ %207, %205 ], [ %195, %199 ], [ %195, %194 ]
-  %212 = phi i64 [ %209, %205 ], [ %204, %199 ], [ 9223372036854775807, %194 ]
-  %213 = icmp eq i64 %211, %212
-  br i1 %213, label %178, label %214
+221:                                              ; preds = %211
+  %222 = load i64, ptr %200, align 8
+  %223 = icmp sgt i64 %222, 1
+  br i1 %223, label %224, label %297
 
-214:                                              ; preds = %210, %164
-  %215 = phi i64 [ %165, %164 ], [ %171, %210 ]
-  %216 = getelementptr inbounds i64, ptr %11, i64 %161
-  store i64 %215, ptr %216, align 8
-  %217 = add nsw i64 %161, 1
-  %218 = getelementptr inbounds i64, ptr %23, i64 %161
-  store i64 0, ptr %218, align 8
-  br label %219
+224:                                              ; preds = %221
+  %225 = load i64, ptr %9, align 8
+  %226 = mul nsw i64 %225, %216
+  %227 = mul nsw i64 %225, %219
+  %228 = getelementptr float, ptr %4, i64 %227
+  %229 = getelementptr double, ptr %4, i64 %227
+  br label %233
 
-219:                                              ; preds = %178, %166, %214
-  %220 = phi i64 [ %217, %214 ], [ %161, %166 ], [ %161, %178 ]
-  %221 = add nsw i64 %220, -1
-  %222 = getelementptr inbounds nuw i64, ptr %154, i64 %162
-  %223 = load i64, ptr %222, align 8
-  %224 = getelementptr inbounds i64, ptr %17, i64 %223
-  store i64 %221, ptr %224, align 8
-  %225 = getelementptr inbounds i64, ptr %23, i64 %221
-  %226 = load i64, ptr %225, align 8
-  %227 = add nsw i64 %226, 1
-  store i64 %227, ptr %225, align 8
-  %228 = add nuw nsw i64 %162, 1
-  %229 = icmp eq i64 %228, %31
-  br i1 %229, label %157, label %160
+230:                                              ; preds = %285
+  %231 = add nuw nsw i64 %234, 1
+  %232 = icmp eq i64 %231, %222
+  br i1 %232, label %297, label %233
 
-230:                                              ; preds = %157
-  %231 = shl i64 %158, 3
-  tail call void @llvm.memcpy.p0.p0.i64(ptr align 8 %32, ptr align 8 %23, i64 %231, i1 false)
-  br i1 %33, label %232, label %294
+233:                                              ; preds = %230, %224
+  %234 = phi i64 [ 1, %224 ], [ %231, %230 ]
+  %235 = add nsw i64 %234, %226
+  switch i64 %28, label %267 [
+    i64 1, label %236
+    i64 2, label %246
+  ]
 
-232:                                              ; preds = %230, %249
-  %233 = phi i64 [ %252, %249 ], [ 0, %230 ]
-  %234 = phi i64 [ %251, %249 ], [ 0, %230 ]
-  %235 = getelementptr inbounds nuw i64, ptr %17, i64 %233
-  %236 = load i64, ptr %235, align 8
-  %237 = getelementptr inbounds i64, ptr %11, i64 %236
-  %238 = load i64, ptr %237, align 8
-  %239 = icmp eq i64 %238, %233
-  br i1 %239, label %243, label %240
+236:                                              ; preds = %233
+  %237 = getelementptr inbounds double, ptr %4, i64 %235
+  %238 = load double, ptr %237, align 8
+  %239 = fcmp uno double %238, 0.000000e+00
+  br i1 %239, label %257, label %240
 
-240:                                              ; preds = %232
-  %241 = getelementptr inbounds i64, ptr %2, i64 %236
-  %242 = load i64, ptr %241, align 8
-  br label %249
+240:                                              ; preds = %236
+  %241 = fadd double %238, 0.000000e+00
+  %242 = bitcast double %241 to i64
+  %243 = icmp slt i64 %242, 0
+  %244 = xor i64 %242, 9223372036854775807
+  %245 = select i1 %243, i64 %244, i64 %242
+  br label %257
 
-243:                                              ; preds = %232
-  %244 = getelementptr inbounds i64, ptr %32, i64 %236
-  %245 = load i64, ptr %244, align 8
-  %246 = getelementptr inbounds i64, ptr %23, i64 %234
-  store i64 %245, ptr %246, align 8
-  %247 = add nsw i64 %234, 1
-  %248 = getelementptr inbounds i64, ptr %2, i64 %236
-  store i64 %234, ptr %248, align 8
-  br label %249
+246:                                              ; preds = %233
+  %247 = getelementptr inbounds float, ptr %4, i64 %235
+  %248 = load float, ptr %247, align 4
+  %249 = fcmp uno float %248, 0.000000e+00
+  br i1 %249, label %262, label %250
 
-249:                                              ; preds = %240, %243
-  %250 = phi i64 [ %234, %243 ], [ %242, %240 ]
-  %251 = phi i64 [ %247, %243 ], [ %234, %240 ]
-  store i64 %250, ptr %235, align 8
-  %252 = add nuw nsw i64 %233, 1
-  %253 = icmp eq i64 %252, %31
-  br i1 %253, label %254, label %232
+250:                                              ; preds = %246
+  %251 = fpext float %248 to double
+  %252 = fadd double %251, 0.000000e+00
+  %253 = bitcast double %252 to i64
+  %254 = icmp slt i64 %253, 0
+  %255 = xor i64 %253, 9223372036854775807
+  %256 = select i1 %254, i64 %255, i64 %253
+  br label %262
 
-254:                                              ; preds = %249
-  %255 = and i64 %31, 1
-  %256 = icmp eq i64 %31, 1
-  br i1 %256, label %285, label %257
+257:                                              ; preds = %240, %236
+  %258 = phi i64 [ %245, %240 ], [ 9223372036854775807, %236 ]
+  %259 = getelementptr double, ptr %229, i64 %234
+  %260 = load double, ptr %259, align 8
+  %261 = fcmp uno double %260, 0.000000e+00
+  br i1 %261, label %285, label %272
 
-257:                                              ; preds = %254
-  %258 = and i64 %31, 9223372036854775806
-  br label %259
+262:                                              ; preds = %250, %246
+  %263 = phi i64 [ 9223372036854775807, %246 ], [ %256, %250 ]
+  %264 = getelementptr float, ptr %228, i64 %234
+  %265 = load float, ptr %264, align 4
+  %266 = fcmp uno float %265, 0.000000e+00
+  br i1 %266, label %285, label %278
 
-259:                                              ; preds = %278, %257
-  %260 = phi i64 [ 0, %257 ], [ %279, %278 ]
-  %261 = phi i64 [ 0, %257 ], [ %280, %278 ]
-  %262 = phi i64 [ 0, %257 ], [ %281, %278 ]
-  %263 = getelementptr inbounds nuw i64, ptr %17, i64 %261
-  %264 = load i64, ptr %263, align 8
-  %265 = icmp eq i64 %264, %260
-  br i1 %265, label %266, label %269
+267:                                              ; preds = %233
+  %268 = getelementptr inbounds i64, ptr %4, i64 %235
+  %269 = load i64, ptr %268, align 8
+  %270 = getelementptr i64, ptr %229, i64 %234
+  %271 = load i64, ptr %270, align 8
+  br label %285
 
-266:                                              ; preds = %259
-  %267 = add nsw i64 %260, 1
-  %268 = getelementptr inbounds i64, ptr %11, i64 %260
-  store i64 %261, ptr %268, align 8
-  br label %269
+272:                                              ; preds = %257
+  %273 = fadd double %260, 0.000000e+00
+  %274 = bitcast double %273 to i64
+  %275 = icmp slt i64 %274, 0
+  %276 = xor i64 %274, 9223372036854775807
+  %277 = select i1 %275, i64 %276, i64 %274
+  br label %285
 
-269:                                              ; preds = %259, %266
-  %270 = phi i64 [ %267, %266 ], [ %260, %259 ]
-  %271 = or disjoint i64 %261, 1
-  %272 = getelementptr inbounds nuw i64, ptr %17, i64 %271
-  %273 = load i64, ptr %272, align 8
-  %274 = icmp eq i64 %273, %270
-  br i1 %274, label %275, label %278
+278:                                              ; preds = %262
+  %279 = fpext float %265 to double
+  %280 = fadd double %279, 0.000000e+00
+  %281 = bitcast double %280 to i64
+  %282 = icmp slt i64 %281, 0
+  %283 = xor i64 %281, 9223372036854775807
+  %284 = select i1 %282, i64 %283, i64 %281
+  br label %285
 
-275:                                              ; preds = %269
-  %276 = add nsw i64 %270, 1
-  %277 = getelementptr inbounds i64, ptr %11, i64 %270
-  store i64 %271, ptr %277, align 8
-  br label %278
+285:                                              ; preds = %278, %272, %267, %262, %257
+  %286 = phi i64 [ %269, %267 ], [ %258, %257 ], [ %258, %272 ], [ %263, %278 ], [ %263, %262 ]
+  %287 = phi i64 [ %271, %267 ], [ 9223372036854775807, %257 ], [ %277, %272 ], [ %284, %278 ], [ 9223372036854775807, %262 ]
+  %288 = icmp eq i64 %286, %287
+  br i1 %288, label %230, label %289
 
-278:                                              ; preds = %275, %269
-  %279 = phi i64 [ %276, %275 ], [ %270, %269 ]
-  %280 = add nuw nsw i64 %261, 2
-  %281 = add i64 %262, 2
-  %282 = icmp eq i64 %281, %258
-  br i1 %282, label %283, label %259
+289:                                              ; preds = %285, %209, %211
+  %290 = phi i64 [ %210, %209 ], [ %219, %211 ], [ %219, %285 ]
+  %291 = getelementptr inbounds nuw %struct.item, ptr %199, i64 %207
+  %292 = getelementptr inbounds nuw i8, ptr %291, i64 8
+  %293 = getelementptr inbounds i64, ptr %11, i64 %206
+  store i64 %290, ptr %293, align 8
+  %294 = add nsw i64 %206, 1
+  %295 = getelementptr inbounds i64, ptr %23, i64 %206
+  store i64 0, ptr %295, align 8
+  %296 = load i64, ptr %292, align 8
+  br label %297
 
-283:                                              ; preds = %278
-  %284 = icmp eq i64 %255, 0
-  br i1 %284, label %294, label %285
+297:                                              ; preds = %230, %221, %289
+  %298 = phi i64 [ %296, %289 ], [ %219, %221 ], [ %219, %230 ]
+  %299 = phi i64 [ %294, %289 ], [ %206, %221 ], [ %206, %230 ]
+  %300 = add nsw i64 %299, -1
+  %301 = getelementptr inbounds i64, ptr %17, i64 %298
+  store i64 %300, ptr %301, align 8
+  %302 = getelementptr inbounds i64, ptr %23, i64 %300
+  %303 = load i64, ptr %302, align 8
+  %304 = add nsw i64 %303, 1
+  store i64 %304, ptr %302, align 8
+  %305 = add nuw nsw i64 %207, 1
+  %306 = icmp eq i64 %305, %31
+  br i1 %306, label %202, label %205
 
-285:                                              ; preds = %283, %254
-  %286 = phi i64 [ 0, %254 ], [ %279, %283 ]
-  %287 = phi i64 [ 0, %254 ], [ %280, %283 ]
-  %288 = icmp ne i64 %255, 0
-  tail call void @llvm.assume(i1 %288)
-  %289 = getelementptr inbounds nuw i64, ptr %17, i64 %287
-  %290 = load i64, ptr %289, align 8
-  %291 = icmp eq i64 %290, %286
-  br i1 %291, label %292, label %294
+307:                                              ; preds = %202
+  %308 = getelementptr inbounds i64, ptr %2, i64 %31
+  %309 = shl i64 %203, 3
+  tail call void @llvm.memcpy.p0.p0.i64(ptr align 8 %308, ptr align 8 %23, i64 %309, i1 false)
+  br i1 %34, label %310, label %372
 
-292:                                              ; preds = %285
-  %293 = getelementptr inbounds i64, ptr %11, i64 %286
-  store i64 %287, ptr %293, align 8
-  br label %294
+310:                                              ; preds = %307, %327
+  %311 = phi i64 [ %330, %327 ], [ 0, %307 ]
+  %312 = phi i64 [ %329, %327 ], [ 0, %307 ]
+  %313 = getelementptr inbounds nuw i64, ptr %17, i64 %311
+  %314 = load i64, ptr %313, align 8
+  %315 = getelementptr inbounds i64, ptr %11, i64 %314
+  %316 = load i64, ptr %315, align 8
+  %317 = icmp eq i64 %316, %311
+  br i1 %317, label %321, label %318
 
-294:                                              ; preds = %283, %292, %285, %230, %157
-  ret i64 %158
+318:                                              ; preds = %310
+  %319 = getelementptr inbounds i64, ptr %2, i64 %314
+  %320 = load i64, ptr %319, align 8
+  br label %327
+
+321:                                              ; preds = %310
+  %322 = getelementptr inbounds i64, ptr %308, i64 %314
+  %323 = load i64, ptr %322, align 8
+  %324 = getelementptr inbounds i64, ptr %23, i64 %312
+  store i64 %323, ptr %324, align 8
+  %325 = add nsw i64 %312, 1
+  %326 = getelementptr inbounds i64, ptr %2, i64 %314
+  store i64 %312, ptr %326, align 8
+  br label %327
+
+327:                                              ; preds = %318, %321
+  %328 = phi i64 [ %312, %321 ], [ %320, %318 ]
+  %329 = phi i64 [ %325, %321 ], [ %312, %318 ]
+  store i64 %328, ptr %313, align 8
+  %330 = add nuw nsw i64 %311, 1
+  %331 = icmp eq i64 %330, %31
+  br i1 %331, label %332, label %310
+
+332:                                              ; preds = %327
+  %333 = and i64 %31, 1
+  %334 = icmp eq i64 %31, 1
+  br i1 %334, label %363, label %335
+
+335:                                              ; preds = %332
+  %336 = and i64 %31, 9223372036854775806
+  br label %337
+
+337:                                              ; preds = %356, %335
+  %338 = phi i64 [ 0, %335 ], [ %357, %356 ]
+  %339 = phi i64 [ 0, %335 ], [ %358, %356 ]
+  %340 = phi i64 [ 0, %335 ], [ %359, %356 ]
+  %341 = getelementptr inbounds nuw i64, ptr %17, i64 %339
+  %342 = load i64, ptr %341, align 8
+  %343 = icmp eq i64 %342, %338
+  br i1 %343, label %344, label %347
+
+344:                                              ; preds = %337
+  %345 = add nsw i64 %338, 1
+  %346 = getelementptr inbounds i64, ptr %11, i64 %338
+  store i64 %339, ptr %346, align 8
+  br label %347
+
+347:                                              ; preds = %337, %344
+  %348 = phi i64 [ %345, %344 ], [ %338, %337 ]
+  %349 = or disjoint i64 %339, 1
+  %350 = getelementptr inbounds nuw i64, ptr %17, i64 %349
+  %351 = load i64, ptr %350, align 8
+  %352 = icmp eq i64 %351, %348
+  br i1 %352, label %353, label %356
+
+353:                                              ; preds = %347
+  %354 = add nsw i64 %348, 1
+  %355 = getelementptr inbounds i64, ptr %11, i64 %348
+  store i64 %349, ptr %355, align 8
+  br label %356
+
+356:                                              ; preds = %353, %347
+  %357 = phi i64 [ %354, %353 ], [ %348, %347 ]
+  %358 = add nuw nsw i64 %339, 2
+  %359 = add i64 %340, 2
+  %360 = icmp eq i64 %359, %336
+  br i1 %360, label %361, label %337
+
+361:                                              ; preds = %356
+  %362 = icmp eq i64 %333, 0
+  br i1 %362, label %372, label %363
+
+363:                                              ; preds = %361, %332
+  %364 = phi i64 [ 0, %332 ], [ %357, %361 ]
+  %365 = phi i64 [ 0, %332 ], [ %358, %361 ]
+  %366 = icmp ne i64 %333, 0
+  tail call void @llvm.assume(i1 %366)
+  %367 = getelementptr inbounds nuw i64, ptr %17, i64 %365
+  %368 = load i64, ptr %367, align 8
+  %369 = icmp eq i64 %368, %364
+  br i1 %369, label %370, label %372
+
+370:                                              ; preds = %363
+  %371 = getelementptr inbounds i64, ptr %11, i64 %364
+  store i64 %365, ptr %371, align 8
+  br label %372
+
+372:                                              ; preds = %361, %370, %363, %307, %202
+  ret i64 %203
 }
 
 ; Function Attrs: nounwind
@@ -2881,8 +3051,8 @@ define i64 @tw_top_k(ptr noundef readonly captures(none) %0, ptr noundef %1, ptr
   ret i64 %43
 }
 
-; Function Attrs: nofree norecurse nosync nounwind memory(readwrite, inaccessiblemem: none, target_mem0: none, target_mem1: none)
-define internal void @top_rows(ptr noundef readonly captures(none) %0, i64 noundef %1, i64 noundef %2, i64 noundef %3) #5 {
+; Function Attrs: nounwind
+define internal void @top_rows(ptr noundef readonly captures(none) %0, i64 noundef %1, i64 noundef %2, i64 noundef %3) #1 {
   %5 = getelementptr inbounds nuw i8, ptr %0, i64 16
   %6 = load ptr, ptr %5, align 8
   %7 = getelementptr inbounds nuw i8, ptr %6, i64 8
@@ -2894,309 +3064,355 @@ define internal void @top_rows(ptr noundef readonly captures(none) %0, i64 nound
   %13 = mul nsw i64 %10, %3
   %14 = getelementptr inbounds %struct.item, ptr %12, i64 %13
   %15 = icmp slt i64 %1, %2
-  br i1 %15, label %16, label %30
+  br i1 %15, label %16, label %28
 
 16:                                               ; preds = %4
-  %17 = icmp sgt i64 %8, 0
-  %18 = getelementptr inbounds nuw i8, ptr %0, i64 24
-  %19 = getelementptr inbounds nuw i8, ptr %0, i64 72
-  %20 = getelementptr inbounds nuw i8, ptr %0, i64 80
-  %21 = add nsw i64 %10, -1
-  %22 = icmp sgt i64 %10, 1
-  %23 = lshr i64 %10, 1
-  %24 = getelementptr inbounds nuw i8, ptr %14, i64 8
+  %17 = getelementptr inbounds nuw i8, ptr %0, i64 24
+  %18 = getelementptr inbounds nuw i8, ptr %14, i64 8
+  %19 = icmp sgt i64 %8, 0
+  %20 = getelementptr inbounds nuw i8, ptr %0, i64 72
+  %21 = getelementptr inbounds nuw i8, ptr %0, i64 80
+  %22 = add nsw i64 %10, -1
+  %23 = icmp sgt i64 %10, 1
+  %24 = lshr i64 %10, 1
   %25 = getelementptr inbounds nuw i8, ptr %0, i64 32
   %26 = getelementptr inbounds nuw i8, ptr %0, i64 56
   %27 = icmp sgt i64 %10, 0
-  br label %28
+  br label %29
 
-28:                                               ; preds = %16, %174
-  %29 = phi i64 [ %1, %16 ], [ %175, %174 ]
-  br i1 %17, label %37, label %31
-
-30:                                               ; preds = %174, %4
+28:                                               ; preds = %207, %4
   ret void
 
-31:                                               ; preds = %171, %28
-  %32 = load ptr, ptr %25, align 8
-  %33 = load ptr, ptr %26, align 8
-  %34 = load i64, ptr %33, align 8
-  %35 = mul nsw i64 %34, %29
-  %36 = getelementptr inbounds i64, ptr %32, i64 %35
-  br i1 %27, label %177, label %174
+29:                                               ; preds = %16, %207
+  %30 = phi i64 [ %1, %16 ], [ %208, %207 ]
+  %31 = load ptr, ptr %17, align 8
+  %32 = load i64, ptr %31, align 8
+  %33 = mul nsw i64 %32, %30
+  %34 = load ptr, ptr %0, align 8
+  %35 = getelementptr inbounds float, ptr %34, i64 %33
+  br i1 %19, label %36, label %201
 
-37:                                               ; preds = %28, %171
-  %38 = phi i64 [ %172, %171 ], [ 0, %28 ]
-  %39 = load ptr, ptr %0, align 8
-  %40 = load ptr, ptr %18, align 8
-  %41 = load i64, ptr %40, align 8
-  %42 = mul nsw i64 %41, %29
-  %43 = add nsw i64 %42, %38
-  %44 = load i64, ptr %19, align 8
-  %45 = icmp eq i64 %44, 0
-  br i1 %45, label %56, label %46
+36:                                               ; preds = %29, %198
+  %37 = phi i64 [ %199, %198 ], [ 0, %29 ]
+  %38 = icmp sge i64 %37, %10
+  %39 = and i64 %37, 31
+  %40 = icmp eq i64 %39, 0
+  %41 = and i1 %38, %40
+  %42 = load i64, ptr %20, align 8
+  %43 = icmp eq i64 %42, 2
+  %44 = select i1 %41, i1 %43, i1 false
+  br i1 %44, label %45, label %57
 
-46:                                               ; preds = %37
-  %47 = getelementptr inbounds double, ptr %39, i64 %43
-  %48 = load double, ptr %47, align 8
-  %49 = fcmp uno double %48, 0.000000e+00
-  br i1 %49, label %59, label %50
+45:                                               ; preds = %36
+  %46 = load i64, ptr %18, align 8
+  %47 = sub nsw i64 0, %46
+  %48 = getelementptr inbounds float, ptr %35, i64 %47
+  %49 = load float, ptr %48, align 4
+  %50 = load i64, ptr %21, align 8
+  %51 = icmp eq i64 %50, 0
+  %52 = select i1 %51, ptr @skip_above, ptr @skip_below
+  %53 = tail call i64 %52(ptr noundef %35, i64 noundef %37, i64 noundef %8, float noundef %49) #9
+  %54 = icmp eq i64 %53, %8
+  br i1 %54, label %201, label %55
 
-50:                                               ; preds = %46
-  %51 = fadd double %48, 0.000000e+00
-  %52 = bitcast double %51 to i64
-  %53 = icmp slt i64 %52, 0
-  %54 = xor i64 %52, 9223372036854775807
-  %55 = select i1 %53, i64 %54, i64 %52
-  br label %59
+55:                                               ; preds = %45
+  %56 = load i64, ptr %20, align 8
+  br label %57
 
-56:                                               ; preds = %37
-  %57 = getelementptr inbounds i64, ptr %39, i64 %43
-  %58 = load i64, ptr %57, align 8
-  br label %59
+57:                                               ; preds = %55, %36
+  %58 = phi i64 [ %56, %55 ], [ %42, %36 ]
+  %59 = phi i64 [ %53, %55 ], [ %37, %36 ]
+  %60 = load ptr, ptr %0, align 8
+  %61 = add nsw i64 %59, %33
+  switch i64 %58, label %83 [
+    i64 1, label %62
+    i64 2, label %72
+  ]
 
-59:                                               ; preds = %46, %50, %56
-  %60 = phi i64 [ %58, %56 ], [ %55, %50 ], [ 9223372036854775807, %46 ]
-  %61 = load i64, ptr %20, align 8
-  %62 = icmp ne i64 %61, 0
-  %63 = sext i1 %62 to i64
-  %64 = xor i64 %60, %63
-  %65 = sub nsw i64 0, %38
-  %66 = icmp slt i64 %38, %10
-  br i1 %66, label %67, label %70
+62:                                               ; preds = %57
+  %63 = getelementptr inbounds double, ptr %60, i64 %61
+  %64 = load double, ptr %63, align 8
+  %65 = fcmp uno double %64, 0.000000e+00
+  br i1 %65, label %86, label %66
 
-67:                                               ; preds = %59
-  %68 = getelementptr inbounds nuw %struct.item, ptr %14, i64 %38
-  store i64 %64, ptr %68, align 8
-  %69 = getelementptr inbounds nuw i8, ptr %68, i64 8
-  store i64 %65, ptr %69, align 8
-  br label %70
+66:                                               ; preds = %62
+  %67 = fadd double %64, 0.000000e+00
+  %68 = bitcast double %67 to i64
+  %69 = icmp slt i64 %68, 0
+  %70 = xor i64 %68, 9223372036854775807
+  %71 = select i1 %69, i64 %70, i64 %68
+  br label %86
 
-70:                                               ; preds = %67, %59
-  %71 = icmp eq i64 %38, %21
-  %72 = and i1 %22, %71
-  br i1 %72, label %73, label %123
+72:                                               ; preds = %57
+  %73 = getelementptr inbounds float, ptr %60, i64 %61
+  %74 = load float, ptr %73, align 4
+  %75 = fcmp uno float %74, 0.000000e+00
+  br i1 %75, label %86, label %76
 
-73:                                               ; preds = %70, %118
-  %74 = phi i64 [ %75, %118 ], [ %23, %70 ]
-  %75 = add nsw i64 %74, -1
-  %76 = getelementptr inbounds %struct.item, ptr %14, i64 %75
-  %77 = load i64, ptr %76, align 8
-  %78 = getelementptr inbounds nuw i8, ptr %76, i64 8
-  %79 = load i64, ptr %78, align 8
-  %80 = shl nuw nsw i64 %75, 1
-  %81 = or disjoint i64 %80, 1
-  %82 = icmp slt i64 %81, %10
-  br i1 %82, label %83, label %118
+76:                                               ; preds = %72
+  %77 = fpext float %74 to double
+  %78 = fadd double %77, 0.000000e+00
+  %79 = bitcast double %78 to i64
+  %80 = icmp slt i64 %79, 0
+  %81 = xor i64 %79, 9223372036854775807
+  %82 = select i1 %80, i64 %81, i64 %79
+  br label %86
 
-83:                                               ; preds = %73, %113
-  %84 = phi i64 [ %116, %113 ], [ %81, %73 ]
-  %85 = phi i64 [ %115, %113 ], [ %80, %73 ]
-  %86 = phi i64 [ %104, %113 ], [ %75, %73 ]
-  %87 = add nsw i64 %85, 2
-  %88 = icmp slt i64 %87, %10
-  br i1 %88, label %89, label %103
+83:                                               ; preds = %57
+  %84 = getelementptr inbounds i64, ptr %60, i64 %61
+  %85 = load i64, ptr %84, align 8
+  br label %86
 
-89:                                               ; preds = %83
-  %90 = getelementptr inbounds %struct.item, ptr %14, i64 %87
-  %91 = getelementptr inbounds %struct.item, ptr %14, i64 %84
-  %92 = load i64, ptr %90, align 8
-  %93 = getelementptr inbounds nuw i8, ptr %90, i64 8
-  %94 = load i64, ptr %93, align 8
-  %95 = load i64, ptr %91, align 8
-  %96 = getelementptr inbounds nuw i8, ptr %91, i64 8
-  %97 = load i64, ptr %96, align 8
-  %98 = icmp eq i64 %92, %95
-  %99 = icmp sle i64 %92, %95
-  %100 = icmp sge i64 %94, %97
-  %101 = select i1 %98, i1 %100, i1 %99
-  %102 = select i1 %101, i64 %84, i64 %87
-  br label %103
+86:                                               ; preds = %62, %66, %72, %76, %83
+  %87 = phi i64 [ %85, %83 ], [ 9223372036854775807, %62 ], [ %71, %66 ], [ %82, %76 ], [ 9223372036854775807, %72 ]
+  %88 = load i64, ptr %21, align 8
+  %89 = icmp ne i64 %88, 0
+  %90 = sext i1 %89 to i64
+  %91 = xor i64 %87, %90
+  %92 = sub nsw i64 0, %59
+  %93 = icmp slt i64 %59, %10
+  br i1 %93, label %94, label %97
 
-103:                                              ; preds = %89, %83
-  %104 = phi i64 [ %84, %83 ], [ %102, %89 ]
-  %105 = getelementptr inbounds %struct.item, ptr %14, i64 %104
+94:                                               ; preds = %86
+  %95 = getelementptr inbounds %struct.item, ptr %14, i64 %59
+  store i64 %91, ptr %95, align 8
+  %96 = getelementptr inbounds nuw i8, ptr %95, i64 8
+  store i64 %92, ptr %96, align 8
+  br label %97
+
+97:                                               ; preds = %94, %86
+  %98 = icmp eq i64 %59, %22
+  %99 = and i1 %23, %98
+  br i1 %99, label %100, label %150
+
+100:                                              ; preds = %97, %145
+  %101 = phi i64 [ %102, %145 ], [ %24, %97 ]
+  %102 = add nsw i64 %101, -1
+  %103 = getelementptr inbounds %struct.item, ptr %14, i64 %102
+  %104 = load i64, ptr %103, align 8
+  %105 = getelementptr inbounds nuw i8, ptr %103, i64 8
   %106 = load i64, ptr %105, align 8
-  %107 = getelementptr inbounds nuw i8, ptr %105, i64 8
-  %108 = load i64, ptr %107, align 8
-  %109 = icmp eq i64 %106, %77
-  %110 = icmp sle i64 %106, %77
-  %111 = icmp sge i64 %108, %79
-  %112 = select i1 %109, i1 %111, i1 %110
-  br i1 %112, label %118, label %113
+  %107 = shl nuw nsw i64 %102, 1
+  %108 = or disjoint i64 %107, 1
+  %109 = icmp slt i64 %108, %10
+  br i1 %109, label %110, label %145
 
-113:                                              ; preds = %103
-  %114 = getelementptr inbounds %struct.item, ptr %14, i64 %86
-  tail call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(16) %114, ptr noundef nonnull align 8 dereferenceable(16) %105, i64 16, i1 false)
-  %115 = shl nsw i64 %104, 1
-  %116 = or disjoint i64 %115, 1
-  %117 = icmp slt i64 %116, %10
-  br i1 %117, label %83, label %118
+110:                                              ; preds = %100, %140
+  %111 = phi i64 [ %143, %140 ], [ %108, %100 ]
+  %112 = phi i64 [ %142, %140 ], [ %107, %100 ]
+  %113 = phi i64 [ %131, %140 ], [ %102, %100 ]
+  %114 = add nsw i64 %112, 2
+  %115 = icmp slt i64 %114, %10
+  br i1 %115, label %116, label %130
 
-118:                                              ; preds = %113, %103, %73
-  %119 = phi i64 [ %75, %73 ], [ %86, %103 ], [ %104, %113 ]
-  %120 = getelementptr inbounds %struct.item, ptr %14, i64 %119
-  store i64 %77, ptr %120, align 8
-  %121 = getelementptr inbounds nuw i8, ptr %120, i64 8
-  store i64 %79, ptr %121, align 8
-  %122 = icmp sgt i64 %74, 1
-  br i1 %122, label %73, label %123
+116:                                              ; preds = %110
+  %117 = getelementptr inbounds %struct.item, ptr %14, i64 %114
+  %118 = getelementptr inbounds %struct.item, ptr %14, i64 %111
+  %119 = load i64, ptr %117, align 8
+  %120 = getelementptr inbounds nuw i8, ptr %117, i64 8
+  %121 = load i64, ptr %120, align 8
+  %122 = load i64, ptr %118, align 8
+  %123 = getelementptr inbounds nuw i8, ptr %118, i64 8
+  %124 = load i64, ptr %123, align 8
+  %125 = icmp eq i64 %119, %122
+  %126 = icmp sle i64 %119, %122
+  %127 = icmp sge i64 %121, %124
+  %128 = select i1 %125, i1 %127, i1 %126
+  %129 = select i1 %128, i64 %111, i64 %114
+  br label %130
 
-123:                                              ; preds = %118, %70
-  br i1 %66, label %171, label %124
+130:                                              ; preds = %116, %110
+  %131 = phi i64 [ %111, %110 ], [ %129, %116 ]
+  %132 = getelementptr inbounds %struct.item, ptr %14, i64 %131
+  %133 = load i64, ptr %132, align 8
+  %134 = getelementptr inbounds nuw i8, ptr %132, i64 8
+  %135 = load i64, ptr %134, align 8
+  %136 = icmp eq i64 %133, %104
+  %137 = icmp sle i64 %133, %104
+  %138 = icmp sge i64 %135, %106
+  %139 = select i1 %136, i1 %138, i1 %137
+  br i1 %139, label %145, label %140
 
-124:                                              ; preds = %123
-  %125 = load i64, ptr %14, align 8
-  %126 = load i64, ptr %24, align 8
-  %127 = icmp eq i64 %125, %64
-  %128 = icmp sle i64 %125, %64
-  %129 = icmp sge i64 %126, %65
-  %130 = select i1 %127, i1 %129, i1 %128
-  br i1 %130, label %171, label %131
+140:                                              ; preds = %130
+  %141 = getelementptr inbounds %struct.item, ptr %14, i64 %113
+  tail call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(16) %141, ptr noundef nonnull align 8 dereferenceable(16) %132, i64 16, i1 false)
+  %142 = shl nsw i64 %131, 1
+  %143 = or disjoint i64 %142, 1
+  %144 = icmp slt i64 %143, %10
+  br i1 %144, label %110, label %145
 
-131:                                              ; preds = %124
-  br i1 %22, label %132, label %167
+145:                                              ; preds = %140, %130, %100
+  %146 = phi i64 [ %102, %100 ], [ %113, %130 ], [ %131, %140 ]
+  %147 = getelementptr inbounds %struct.item, ptr %14, i64 %146
+  store i64 %104, ptr %147, align 8
+  %148 = getelementptr inbounds nuw i8, ptr %147, i64 8
+  store i64 %106, ptr %148, align 8
+  %149 = icmp sgt i64 %101, 1
+  br i1 %149, label %100, label %150
 
-132:                                              ; preds = %131, %162
-  %133 = phi i64 [ %165, %162 ], [ 1, %131 ]
-  %134 = phi i64 [ %164, %162 ], [ 0, %131 ]
-  %135 = phi i64 [ %153, %162 ], [ 0, %131 ]
-  %136 = add nsw i64 %134, 2
-  %137 = icmp slt i64 %136, %10
-  br i1 %137, label %138, label %152
+150:                                              ; preds = %145, %97
+  br i1 %93, label %198, label %151
 
-138:                                              ; preds = %132
-  %139 = getelementptr inbounds %struct.item, ptr %14, i64 %136
-  %140 = getelementptr inbounds %struct.item, ptr %14, i64 %133
-  %141 = load i64, ptr %139, align 8
-  %142 = getelementptr inbounds nuw i8, ptr %139, i64 8
-  %143 = load i64, ptr %142, align 8
-  %144 = load i64, ptr %140, align 8
-  %145 = getelementptr inbounds nuw i8, ptr %140, i64 8
-  %146 = load i64, ptr %145, align 8
-  %147 = icmp eq i64 %141, %144
-  %148 = icmp sle i64 %141, %144
-  %149 = icmp sge i64 %143, %146
-  %150 = select i1 %147, i1 %149, i1 %148
-  %151 = select i1 %150, i64 %133, i64 %136
-  br label %152
+151:                                              ; preds = %150
+  %152 = load i64, ptr %14, align 8
+  %153 = load i64, ptr %18, align 8
+  %154 = icmp eq i64 %152, %91
+  %155 = icmp sle i64 %152, %91
+  %156 = icmp sge i64 %153, %92
+  %157 = select i1 %154, i1 %156, i1 %155
+  br i1 %157, label %198, label %158
 
-152:                                              ; preds = %138, %132
-  %153 = phi i64 [ %133, %132 ], [ %151, %138 ]
-  %154 = getelementptr inbounds %struct.item, ptr %14, i64 %153
-  %155 = load i64, ptr %154, align 8
-  %156 = getelementptr inbounds nuw i8, ptr %154, i64 8
-  %157 = load i64, ptr %156, align 8
-  %158 = icmp eq i64 %155, %64
-  %159 = icmp sle i64 %155, %64
-  %160 = icmp sge i64 %157, %65
-  %161 = select i1 %158, i1 %160, i1 %159
-  br i1 %161, label %167, label %162
+158:                                              ; preds = %151
+  br i1 %23, label %159, label %194
 
-162:                                              ; preds = %152
-  %163 = getelementptr inbounds %struct.item, ptr %14, i64 %135
-  tail call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(16) %163, ptr noundef nonnull align 8 dereferenceable(16) %154, i64 16, i1 false)
-  %164 = shl nsw i64 %153, 1
-  %165 = or disjoint i64 %164, 1
-  %166 = icmp slt i64 %165, %10
-  br i1 %166, label %132, label %167
+159:                                              ; preds = %158, %189
+  %160 = phi i64 [ %192, %189 ], [ 1, %158 ]
+  %161 = phi i64 [ %191, %189 ], [ 0, %158 ]
+  %162 = phi i64 [ %180, %189 ], [ 0, %158 ]
+  %163 = add nsw i64 %161, 2
+  %164 = icmp slt i64 %163, %10
+  br i1 %164, label %165, label %179
 
-167:                                              ; preds = %152, %162, %131
-  %168 = phi i64 [ 0, %131 ], [ %153, %162 ], [ %135, %152 ]
-  %169 = getelementptr inbounds %struct.item, ptr %14, i64 %168
-  store i64 %64, ptr %169, align 8
-  %170 = getelementptr inbounds nuw i8, ptr %169, i64 8
-  store i64 %65, ptr %170, align 8
-  br label %171
+165:                                              ; preds = %159
+  %166 = getelementptr inbounds %struct.item, ptr %14, i64 %163
+  %167 = getelementptr inbounds %struct.item, ptr %14, i64 %160
+  %168 = load i64, ptr %166, align 8
+  %169 = getelementptr inbounds nuw i8, ptr %166, i64 8
+  %170 = load i64, ptr %169, align 8
+  %171 = load i64, ptr %167, align 8
+  %172 = getelementptr inbounds nuw i8, ptr %167, i64 8
+  %173 = load i64, ptr %172, align 8
+  %174 = icmp eq i64 %168, %171
+  %175 = icmp sle i64 %168, %171
+  %176 = icmp sge i64 %170, %173
+  %177 = select i1 %174, i1 %176, i1 %175
+  %178 = select i1 %177, i64 %160, i64 %163
+  br label %179
 
-171:                                              ; preds = %167, %124, %123
-  %172 = add nuw nsw i64 %38, 1
-  %173 = icmp eq i64 %172, %8
-  br i1 %173, label %31, label %37
+179:                                              ; preds = %165, %159
+  %180 = phi i64 [ %160, %159 ], [ %178, %165 ]
+  %181 = getelementptr inbounds %struct.item, ptr %14, i64 %180
+  %182 = load i64, ptr %181, align 8
+  %183 = getelementptr inbounds nuw i8, ptr %181, i64 8
+  %184 = load i64, ptr %183, align 8
+  %185 = icmp eq i64 %182, %91
+  %186 = icmp sle i64 %182, %91
+  %187 = icmp sge i64 %184, %92
+  %188 = select i1 %185, i1 %187, i1 %186
+  br i1 %188, label %194, label %189
 
-174:                                              ; preds = %227, %181, %31
-  %175 = add nsw i64 %29, 1
-  %176 = icmp eq i64 %175, %2
-  br i1 %176, label %30, label %28
+189:                                              ; preds = %179
+  %190 = getelementptr inbounds %struct.item, ptr %14, i64 %162
+  tail call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(16) %190, ptr noundef nonnull align 8 dereferenceable(16) %181, i64 16, i1 false)
+  %191 = shl nsw i64 %180, 1
+  %192 = or disjoint i64 %191, 1
+  %193 = icmp slt i64 %192, %10
+  br i1 %193, label %159, label %194
 
-177:                                              ; preds = %31, %227
-  %178 = phi i64 [ %186, %227 ], [ %10, %31 ]
-  %179 = load i64, ptr %24, align 8
-  %180 = icmp eq i64 %178, 1
-  br i1 %180, label %181, label %185
+194:                                              ; preds = %179, %189, %158
+  %195 = phi i64 [ 0, %158 ], [ %180, %189 ], [ %162, %179 ]
+  %196 = getelementptr inbounds %struct.item, ptr %14, i64 %195
+  store i64 %91, ptr %196, align 8
+  %197 = getelementptr inbounds nuw i8, ptr %196, i64 8
+  store i64 %92, ptr %197, align 8
+  br label %198
 
-181:                                              ; preds = %177
-  %182 = sub nsw i64 0, %179
-  %183 = getelementptr i64, ptr %36, i64 %178
-  %184 = getelementptr i8, ptr %183, i64 -8
-  store i64 %182, ptr %184, align 8
-  br label %174
+198:                                              ; preds = %194, %151, %150
+  %199 = add nsw i64 %59, 1
+  %200 = icmp slt i64 %199, %8
+  br i1 %200, label %36, label %201
 
-185:                                              ; preds = %177
-  %186 = add nsw i64 %178, -1
-  %187 = getelementptr inbounds nuw %struct.item, ptr %14, i64 %186
-  %188 = load i64, ptr %187, align 8
-  %189 = getelementptr inbounds nuw i8, ptr %187, i64 8
-  %190 = load i64, ptr %189, align 8
-  %191 = icmp eq i64 %178, 2
-  br i1 %191, label %227, label %192
+201:                                              ; preds = %45, %198, %29
+  %202 = load ptr, ptr %25, align 8
+  %203 = load ptr, ptr %26, align 8
+  %204 = load i64, ptr %203, align 8
+  %205 = mul nsw i64 %204, %30
+  %206 = getelementptr inbounds i64, ptr %202, i64 %205
+  br i1 %27, label %210, label %207
 
-192:                                              ; preds = %185, %222
-  %193 = phi i64 [ %225, %222 ], [ 1, %185 ]
-  %194 = phi i64 [ %224, %222 ], [ 0, %185 ]
-  %195 = phi i64 [ %213, %222 ], [ 0, %185 ]
-  %196 = add nsw i64 %194, 2
-  %197 = icmp slt i64 %196, %186
-  br i1 %197, label %198, label %212
+207:                                              ; preds = %260, %214, %201
+  %208 = add i64 %30, 1
+  %209 = icmp eq i64 %208, %2
+  br i1 %209, label %28, label %29
 
-198:                                              ; preds = %192
-  %199 = getelementptr inbounds %struct.item, ptr %14, i64 %196
-  %200 = getelementptr inbounds %struct.item, ptr %14, i64 %193
-  %201 = load i64, ptr %199, align 8
-  %202 = getelementptr inbounds nuw i8, ptr %199, i64 8
-  %203 = load i64, ptr %202, align 8
-  %204 = load i64, ptr %200, align 8
-  %205 = getelementptr inbounds nuw i8, ptr %200, i64 8
-  %206 = load i64, ptr %205, align 8
-  %207 = icmp eq i64 %201, %204
-  %208 = icmp sle i64 %201, %204
-  %209 = icmp sge i64 %203, %206
-  %210 = select i1 %207, i1 %209, i1 %208
-  %211 = select i1 %210, i64 %193, i64 %196
-  br label %212
+210:                                              ; preds = %201, %260
+  %211 = phi i64 [ %219, %260 ], [ %10, %201 ]
+  %212 = load i64, ptr %18, align 8
+  %213 = icmp eq i64 %211, 1
+  br i1 %213, label %214, label %218
 
-212:                                              ; preds = %198, %192
-  %213 = phi i64 [ %193, %192 ], [ %211, %198 ]
-  %214 = getelementptr inbounds %struct.item, ptr %14, i64 %213
-  %215 = load i64, ptr %214, align 8
-  %216 = getelementptr inbounds nuw i8, ptr %214, i64 8
-  %217 = load i64, ptr %216, align 8
-  %218 = icmp eq i64 %215, %188
-  %219 = icmp sle i64 %215, %188
-  %220 = icmp sge i64 %217, %190
-  %221 = select i1 %218, i1 %220, i1 %219
-  br i1 %221, label %227, label %222
+214:                                              ; preds = %210
+  %215 = sub nsw i64 0, %212
+  %216 = getelementptr i64, ptr %206, i64 %211
+  %217 = getelementptr i8, ptr %216, i64 -8
+  store i64 %215, ptr %217, align 8
+  br label %207
 
-222:                                              ; preds = %212
-  %223 = getelementptr inbounds %struct.item, ptr %14, i64 %195
-  tail call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(16) %223, ptr noundef nonnull align 8 dereferenceable(16) %214, i64 16, i1 false)
-  %224 = shl nsw i64 %213, 1
-  %225 = or disjoint i64 %224, 1
-  %226 = icmp slt i64 %225, %186
-  br i1 %226, label %192, label %227
+218:                                              ; preds = %210
+  %219 = add nsw i64 %211, -1
+  %220 = getelementptr inbounds nuw %struct.item, ptr %14, i64 %219
+  %221 = load i64, ptr %220, align 8
+  %222 = getelementptr inbounds nuw i8, ptr %220, i64 8
+  %223 = load i64, ptr %222, align 8
+  %224 = icmp eq i64 %211, 2
+  br i1 %224, label %260, label %225
 
-227:                                              ; preds = %212, %222, %185
-  %228 = phi i64 [ 0, %185 ], [ %195, %212 ], [ %213, %222 ]
-  %229 = getelementptr inbounds %struct.item, ptr %14, i64 %228
-  store i64 %188, ptr %229, align 8
-  %230 = getelementptr inbounds nuw i8, ptr %229, i64 8
-  store i64 %190, ptr %230, align 8
-  %231 = sub nsw i64 0, %179
-  %232 = getelementptr i64, ptr %36, i64 %178
-  %233 = getelementptr i8, ptr %232, i64 -8
-  store i64 %231, ptr %233, align 8
-  %234 = icmp sgt i64 %178, 1
-  br i1 %234, label %177, label %174
+225:                                              ; preds = %218, %255
+  %226 = phi i64 [ %258, %255 ], [ 1, %218 ]
+  %227 = phi i64 [ %257, %255 ], [ 0, %218 ]
+  %228 = phi i64 [ %246, %255 ], [ 0, %218 ]
+  %229 = add nsw i64 %227, 2
+  %230 = icmp slt i64 %229, %219
+  br i1 %230, label %231, label %245
+
+231:                                              ; preds = %225
+  %232 = getelementptr inbounds %struct.item, ptr %14, i64 %229
+  %233 = getelementptr inbounds %struct.item, ptr %14, i64 %226
+  %234 = load i64, ptr %232, align 8
+  %235 = getelementptr inbounds nuw i8, ptr %232, i64 8
+  %236 = load i64, ptr %235, align 8
+  %237 = load i64, ptr %233, align 8
+  %238 = getelementptr inbounds nuw i8, ptr %233, i64 8
+  %239 = load i64, ptr %238, align 8
+  %240 = icmp eq i64 %234, %237
+  %241 = icmp sle i64 %234, %237
+  %242 = icmp sge i64 %236, %239
+  %243 = select i1 %240, i1 %242, i1 %241
+  %244 = select i1 %243, i64 %226, i64 %229
+  br label %245
+
+245:                                              ; preds = %231, %225
+  %246 = phi i64 [ %226, %225 ], [ %244, %231 ]
+  %247 = getelementptr inbounds %struct.item, ptr %14, i64 %246
+  %248 = load i64, ptr %247, align 8
+  %249 = getelementptr inbounds nuw i8, ptr %247, i64 8
+  %250 = load i64, ptr %249, align 8
+  %251 = icmp eq i64 %248, %221
+  %252 = icmp sle i64 %248, %221
+  %253 = icmp sge i64 %250, %223
+  %254 = select i1 %251, i1 %253, i1 %252
+  br i1 %254, label %260, label %255
+
+255:                                              ; preds = %245
+  %256 = getelementptr inbounds %struct.item, ptr %14, i64 %228
+  tail call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(16) %256, ptr noundef nonnull align 8 dereferenceable(16) %247, i64 16, i1 false)
+  %257 = shl nsw i64 %246, 1
+  %258 = or disjoint i64 %257, 1
+  %259 = icmp slt i64 %258, %219
+  br i1 %259, label %225, label %260
+
+260:                                              ; preds = %245, %255, %218
+  %261 = phi i64 [ 0, %218 ], [ %228, %245 ], [ %246, %255 ]
+  %262 = getelementptr inbounds %struct.item, ptr %14, i64 %261
+  store i64 %221, ptr %262, align 8
+  %263 = getelementptr inbounds nuw i8, ptr %262, i64 8
+  store i64 %223, ptr %263, align 8
+  %264 = sub nsw i64 0, %212
+  %265 = getelementptr i64, ptr %206, i64 %211
+  %266 = getelementptr i8, ptr %265, i64 -8
+  store i64 %264, ptr %266, align 8
+  %267 = icmp sgt i64 %211, 1
+  br i1 %267, label %210, label %207
 }
 
 ; Function Attrs: nofree norecurse nosync nounwind memory(readwrite, inaccessiblemem: none, target_mem0: none, target_mem1: none)
@@ -3978,17 +4194,121 @@ declare void @llvm.x86.sse.ldmxcsr(ptr) #9
 ; Function Attrs: nounwind
 declare i32 @clock_gettime(i32 noundef, ptr noundef) local_unnamed_addr #3
 
-; Function Attrs: nocallback nocreateundeforpoison nofree nosync nounwind speculatable willreturn memory(none)
-declare i64 @llvm.smin.i64(i64, i64) #12
+; Function Attrs: nofree norecurse nosync nounwind memory(argmem: read)
+define internal i64 @skip_below(ptr noundef readonly captures(none) %0, i64 noundef %1, i64 noundef %2, float noundef %3) unnamed_addr #12 {
+  %5 = insertelement <4 x float> poison, float %3, i64 0
+  %6 = shufflevector <4 x float> %5, <4 x float> poison, <4 x i32> zeroinitializer
+  br label %7
+
+7:                                                ; preds = %11, %4
+  %8 = phi i64 [ %1, %4 ], [ %9, %11 ]
+  %9 = add nsw i64 %8, 32
+  %10 = icmp sgt i64 %9, %2
+  br i1 %10, label %45, label %11
+
+11:                                               ; preds = %7
+  %12 = getelementptr float, ptr %0, i64 %8
+  %13 = getelementptr i8, ptr %12, i64 16
+  %14 = load <4 x float>, ptr %12, align 4
+  %15 = load <4 x float>, ptr %13, align 4
+  %16 = fcmp ugt <4 x float> %14, %6
+  %17 = fcmp ugt <4 x float> %15, %6
+  %18 = getelementptr i8, ptr %12, i64 32
+  %19 = getelementptr i8, ptr %12, i64 48
+  %20 = load <4 x float>, ptr %18, align 4
+  %21 = load <4 x float>, ptr %19, align 4
+  %22 = fcmp ugt <4 x float> %20, %6
+  %23 = fcmp ugt <4 x float> %21, %6
+  %24 = or <4 x i1> %16, %22
+  %25 = or <4 x i1> %17, %23
+  %26 = getelementptr i8, ptr %12, i64 64
+  %27 = getelementptr i8, ptr %12, i64 80
+  %28 = load <4 x float>, ptr %26, align 4
+  %29 = load <4 x float>, ptr %27, align 4
+  %30 = fcmp ugt <4 x float> %28, %6
+  %31 = fcmp ugt <4 x float> %29, %6
+  %32 = or <4 x i1> %24, %30
+  %33 = or <4 x i1> %25, %31
+  %34 = getelementptr i8, ptr %12, i64 96
+  %35 = getelementptr i8, ptr %12, i64 112
+  %36 = load <4 x float>, ptr %34, align 4
+  %37 = load <4 x float>, ptr %35, align 4
+  %38 = fcmp ugt <4 x float> %36, %6
+  %39 = fcmp ugt <4 x float> %37, %6
+  %40 = or <4 x i1> %32, %38
+  %41 = or <4 x i1> %33, %39
+  %42 = or <4 x i1> %41, %40
+  %43 = bitcast <4 x i1> %42 to i4
+  %44 = icmp eq i4 %43, 0
+  br i1 %44, label %7, label %45
+
+45:                                               ; preds = %11, %7
+  ret i64 %8
+}
+
+; Function Attrs: nofree norecurse nosync nounwind memory(argmem: read)
+define internal i64 @skip_above(ptr noundef readonly captures(none) %0, i64 noundef %1, i64 noundef %2, float noundef %3) unnamed_addr #12 {
+  %5 = insertelement <4 x float> poison, float %3, i64 0
+  %6 = shufflevector <4 x float> %5, <4 x float> poison, <4 x i32> zeroinitializer
+  br label %7
+
+7:                                                ; preds = %11, %4
+  %8 = phi i64 [ %1, %4 ], [ %9, %11 ]
+  %9 = add nsw i64 %8, 32
+  %10 = icmp sgt i64 %9, %2
+  br i1 %10, label %45, label %11
+
+11:                                               ; preds = %7
+  %12 = getelementptr float, ptr %0, i64 %8
+  %13 = getelementptr i8, ptr %12, i64 16
+  %14 = load <4 x float>, ptr %12, align 4
+  %15 = load <4 x float>, ptr %13, align 4
+  %16 = fcmp ult <4 x float> %14, %6
+  %17 = fcmp ult <4 x float> %15, %6
+  %18 = getelementptr i8, ptr %12, i64 32
+  %19 = getelementptr i8, ptr %12, i64 48
+  %20 = load <4 x float>, ptr %18, align 4
+  %21 = load <4 x float>, ptr %19, align 4
+  %22 = fcmp ult <4 x float> %20, %6
+  %23 = fcmp ult <4 x float> %21, %6
+  %24 = or <4 x i1> %16, %22
+  %25 = or <4 x i1> %17, %23
+  %26 = getelementptr i8, ptr %12, i64 64
+  %27 = getelementptr i8, ptr %12, i64 80
+  %28 = load <4 x float>, ptr %26, align 4
+  %29 = load <4 x float>, ptr %27, align 4
+  %30 = fcmp ult <4 x float> %28, %6
+  %31 = fcmp ult <4 x float> %29, %6
+  %32 = or <4 x i1> %24, %30
+  %33 = or <4 x i1> %25, %31
+  %34 = getelementptr i8, ptr %12, i64 96
+  %35 = getelementptr i8, ptr %12, i64 112
+  %36 = load <4 x float>, ptr %34, align 4
+  %37 = load <4 x float>, ptr %35, align 4
+  %38 = fcmp ult <4 x float> %36, %6
+  %39 = fcmp ult <4 x float> %37, %6
+  %40 = or <4 x i1> %32, %38
+  %41 = or <4 x i1> %33, %39
+  %42 = or <4 x i1> %41, %40
+  %43 = bitcast <4 x i1> %42 to i4
+  %44 = icmp eq i4 %43, 0
+  br i1 %44, label %7, label %45
+
+45:                                               ; preds = %11, %7
+  ret i64 %8
+}
 
 ; Function Attrs: nocallback nocreateundeforpoison nofree nosync nounwind speculatable willreturn memory(none)
-declare i32 @llvm.smin.i32(i32, i32) #12
+declare i64 @llvm.smin.i64(i64, i64) #13
 
 ; Function Attrs: nocallback nocreateundeforpoison nofree nosync nounwind speculatable willreturn memory(none)
-declare i64 @llvm.smax.i64(i64, i64) #12
+declare i32 @llvm.smin.i32(i32, i32) #13
+
+; Function Attrs: nocallback nocreateundeforpoison nofree nosync nounwind speculatable willreturn memory(none)
+declare i64 @llvm.smax.i64(i64, i64) #13
 
 ; Function Attrs: nocallback nofree nosync nounwind willreturn memory(inaccessiblemem: write)
-declare void @llvm.assume(i1 noundef) #13
+declare void @llvm.assume(i1 noundef) #14
 
 attributes #0 = { mustprogress nofree norecurse nounwind willreturn memory(readwrite, argmem: none, inaccessiblemem: none, target_mem0: none, target_mem1: none) "min-legal-vector-width"="0" "no-trapping-math"="true" }
 attributes #1 = { nounwind "min-legal-vector-width"="0" "no-trapping-math"="true" }
@@ -4002,7 +4322,8 @@ attributes #8 = { mustprogress nocallback nofree nounwind willreturn memory(argm
 attributes #9 = { nounwind }
 attributes #10 = { noreturn nounwind "min-legal-vector-width"="0" "no-trapping-math"="true" }
 attributes #11 = { nounwind memory(argmem: write) }
-attributes #12 = { nocallback nocreateundeforpoison nofree nosync nounwind speculatable willreturn memory(none) }
-attributes #13 = { nocallback nofree nosync nounwind willreturn memory(inaccessiblemem: write) }
+attributes #12 = { nofree norecurse nosync nounwind memory(argmem: read) "min-legal-vector-width"="0" "no-trapping-math"="true" }
+attributes #13 = { nocallback nocreateundeforpoison nofree nosync nounwind speculatable willreturn memory(none) }
+attributes #14 = { nocallback nofree nosync nounwind willreturn memory(inaccessiblemem: write) }
 
 

@@ -33,9 +33,38 @@ static int64_t key_of(double value) {
   return bits < 0 ? bits ^ INT64_MAX : bits;
 }
 
-/* Element `i` of an array of float64, or int64. */
-static int64_t key_at(const void *data, int64_t i, int64_t floats) {
-  return floats ? key_of(((const double *)data)[i]) : ((const int64_t *)data)[i];
+enum { INT64_ITEMS, FLOAT64_ITEMS, FLOAT32_ITEMS };
+
+/* Element `i` of an array of such items. */
+static int64_t key_at(const void *data, int64_t i, int64_t items) {
+  switch (items) {
+  case FLOAT64_ITEMS: return key_of(((const double *)data)[i]);
+  case FLOAT32_ITEMS: return key_of(((const float *)data)[i]);
+  default: return ((const int64_t *)data)[i];
+  }
+}
+
+enum { BLOCK = 32 };
+
+/* From element `i` on, the first of `count` that may be above `low`, by whole blocks: those before
+   it are not. */
+static int64_t skip_below(const float *data, int64_t i, int64_t count, float low) {
+  for (; i + BLOCK <= count; i += BLOCK) {
+    int found = 0;
+    for (int64_t j = 0; j < BLOCK; j++) found |= !(data[i + j] <= low);
+    if (found) break;
+  }
+  return i;
+}
+
+/* The same for what may be below `high`. */
+static int64_t skip_above(const float *data, int64_t i, int64_t count, float high) {
+  for (; i + BLOCK <= count; i += BLOCK) {
+    int found = 0;
+    for (int64_t j = 0; j < BLOCK; j++) found |= !(data[i + j] >= high);
+    if (found) break;
+  }
+  return i;
 }
 
 /* ---- heaps ---------------------------------------------------------------------------------- */
@@ -148,9 +177,11 @@ static void suppress_classes(void *context, int64_t begin, int64_t end, int64_t 
                          class * s->scores.strides[1];
     const float *box = (const float *)s->boxes.data + batch * s->boxes.strides[0];
     int64_t left = 0, count = 0;
-    for (int64_t i = 0; i < boxes; i++)
-      if (score[i] > s->threshold || s->threshold != s->threshold)
+    for (int64_t i = 0; i < boxes; i++) {
+      if (i % BLOCK == 0) i = skip_below(score, i, boxes, s->threshold);
+      if (i < boxes && (score[i] > s->threshold || s->threshold != s->threshold))
         heap[left++] = (struct item){key_of(score[i]), i};
+    }
     for (make_heap(heap, left); left > 0 && count < s->most; left--) {
       const int64_t i = take_first(heap, left).index;
       const struct box found = box_of(box + i * s->boxes.strides[1], s->centred);
@@ -201,63 +232,69 @@ int64_t tw_suppress(void *const *buffers, const int64_t *numbers, void *scratch)
 
 struct rows {
   struct array array;
-  int64_t floats;
+  int64_t items;
 };
 
-/* Whether row `a` is greater than row `b`, less (negative), or the same. */
-static int compare_rows(const struct rows *rows, int64_t a, int64_t b) {
+/* Whether row `a` is greater than row `b`, less (negative), or the same; items have the key of
+   their first element. */
+static int compare_rows(const struct rows *rows, struct item a, struct item b) {
+  if (a.key != b.key) return a.key < b.key ? -1 : 1;
   const int64_t pitch = rows->array.strides[0];
-  for (int64_t i = 0; i < rows->array.extents[1]; i++) {
-    const int64_t x = key_at(rows->array.data, a * pitch + i, rows->floats);
-    const int64_t y = key_at(rows->array.data, b * pitch + i, rows->floats);
+  for (int64_t i = 1; i < rows->array.extents[1]; i++) {
+    const int64_t x = key_at(rows->array.data, a.index * pitch + i, rows->items);
+    const int64_t y = key_at(rows->array.data, b.index * pitch + i, rows->items);
     if (x != y) return x < y ? -1 : 1;
   }
   return 0;
 }
 
-/* The numbers of rows in the order of these, equal ones as they come; `other` is as large. */
-static int64_t *sorted_rows(const struct rows *rows, int64_t *order, int64_t *other) {
+/* The rows in their order, equal ones as they come; `other` is as large. */
+static struct item *sorted_rows(const struct rows *rows, struct item *order, struct item *other) {
   const int64_t count = rows->array.extents[0];
-  for (int64_t i = 0; i < count; i++) order[i] = i;
+  const int64_t pitch = rows->array.strides[0], width = rows->array.extents[1];
+  for (int64_t i = 0; i < count; i++) {
+    const int64_t key = width ? key_at(rows->array.data, i * pitch, rows->items) : 0;
+    order[i] = (struct item){key, i};
+  }
   for (int64_t width = 1; width < count; width *= 2) {
     for (int64_t low = 0; low < count; low += 2 * width) {
       const int64_t middle = low + width < count ? low + width : count;
       const int64_t high = middle + width < count ? middle + width : count;
       for (int64_t i = low, j = middle, k = low; k < high; k++) {
-        const int is_left = j == high || (i < middle && compare_rows(rows, order[i], order[j]) <= 0);
-        other[k] = is_left ? order[i++] : order[j++];
+        const int is_low = i < middle && (j == high || compare_rows(rows, order[i], order[j]) <= 0);
+        other[k] = is_low ? order[i++] : order[j++];
       }
     }
-    int64_t *merged = other;
+    struct item *merged = other;
     other = order;
     order = merged;
   }
   return order;
 }
 
-/* rows float64 or int64 [n, width]; int64 of each different row: where it is first [count], the
-   number of the one that a row is [n], how often it is there [count]; then whether they are floats,
-   and are sorted, or in the order in which they come first */
+/* rows of items [n, width]; int64 of each different row: where it is first [count], the number of
+   the one that a row is [n], how often it is there [count]; then what items they are, and whether
+   they are sorted, or in the order in which they come first */
 int64_t tw_unique(void *const *buffers, const int64_t *numbers, void *scratch) {
   struct rows rows;
   rows.array = next_array(buffers[0], &numbers);
   int64_t *first = next_array(buffers[1], &numbers).data;
   int64_t *inverse = next_array(buffers[2], &numbers).data;
   int64_t *often = next_array(buffers[3], &numbers).data;
-  rows.floats = numbers[0];
+  rows.items = numbers[0];
   const int64_t is_sorted = numbers[1], n = rows.array.extents[0];
-  int64_t *memory = scratch, *order = sorted_rows(&rows, memory, memory + n);
+  struct item *memory = scratch, *order = sorted_rows(&rows, memory, memory + n);
   int64_t count = 0;
   for (int64_t i = 0; i < n; i++) {
     if (i == 0 || compare_rows(&rows, order[i - 1], order[i]) != 0) {
-      first[count] = order[i];
+      first[count] = order[i].index;
       often[count++] = 0;
     }
-    inverse[order[i]] = count - 1;
+    inverse[order[i].index] = count - 1;
     often[count - 1]++;
   }
   if (is_sorted) return count;
-  int64_t *number = memory, *counted = memory + n, found = 0;
+  int64_t *number = scratch, *counted = number + n, found = 0;
   memcpy(counted, often, (size_t)count * sizeof *often);
   for (int64_t i = 0; i < n; i++) {
     const int64_t row = inverse[i];
@@ -276,7 +313,7 @@ int64_t tw_unique(void *const *buffers, const int64_t *numbers, void *scratch) {
 
 struct top {
   struct array given, indices;
-  int64_t count, floats, largest;
+  int64_t count, items, largest;
   char *own;
 };
 
@@ -285,9 +322,16 @@ static void top_rows(void *context, int64_t begin, int64_t end, int64_t member) 
   const int64_t n = t->given.extents[1], k = t->count;
   struct item *heap = (struct item *)t->own + member * k;
   for (int64_t r = begin; r < end; r++) {
+    const int64_t start = r * t->given.strides[0];
+    const float *row_of_floats = (const float *)t->given.data + start;
     /* The heap's first is the one to give up: keys are turned round. */
     for (int64_t i = 0; i < n; i++) {
-      const int64_t key = key_at(t->given.data, r * t->given.strides[0] + i, t->floats);
+      if (i >= k && i % BLOCK == 0 && t->items == FLOAT32_ITEMS) {
+        const float worst = row_of_floats[-heap[0].index];
+        i = (t->largest ? skip_below : skip_above)(row_of_floats, i, n, worst);
+        if (i == n) break;
+      }
+      const int64_t key = key_at(t->given.data, start + i, t->items);
       const struct item item = {t->largest ? ~key : key, -i};
       if (i < k) heap[i] = item;
       if (i == k - 1) make_heap(heap, k);
@@ -298,14 +342,14 @@ static void top_rows(void *context, int64_t begin, int64_t end, int64_t member) 
   }
 }
 
-/* rows float64 or int64 [r, n], indices int64 [r, k]; then whether they are floats, whether the
-   greatest come first, k, and threads. Answers k; more than n are none. */
+/* rows of items [r, n], indices int64 [r, k]; then what items they are, whether the greatest come
+   first, k, and threads. Answers k; more than n are none. */
 int64_t tw_top_k(void *const *buffers, const int64_t *numbers, void *scratch) {
   static struct tw_loop loop;
   struct top t;
   t.given = next_array(buffers[0], &numbers);
   t.indices = next_array(buffers[1], &numbers);
-  t.floats = numbers[0], t.largest = numbers[1];
+  t.items = numbers[0], t.largest = numbers[1];
   t.count = numbers[2];
   t.own = scratch;
   const int32_t threads = (int32_t)numbers[3];
@@ -327,7 +371,8 @@ int64_t tw_scatter(void *const *buffers, const int64_t *numbers, void *scratch) 
   const int64_t item = numbers[0], rows = x.extents[0], count = places.extents[0];
   const size_t bytes = (size_t)(x.extents[1] * item);
   const int64_t from = x.strides[0] * item, to = y.strides[0] * item;
-  for (int64_t r = 0; r < rows; r++) memcpy((char *)y.data + r * to, (char *)x.data + r * from, bytes);
+  for (int64_t r = 0; r < rows; r++)
+    memcpy((char *)y.data + r * to, (const char *)x.data + r * from, bytes);
   for (int64_t n = 0; n < count; n++) {
     const int64_t place = ((const int64_t *)places.data)[n];
     const char *row = (const char *)updates.data + n * updates.strides[0] * item;

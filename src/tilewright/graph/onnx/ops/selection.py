@@ -29,6 +29,7 @@ from tilewright.graph.onnx.ops.call import (
     known_only,
     numpy_dtype,
 )
+from tilewright.graph.selections import ITEMS
 
 TOP_BIT = np.uint64(1 << 63)
 
@@ -119,14 +120,14 @@ def non_max_suppression(
     return found
 
 
-def _keys(call: OperatorCall, x: Value) -> tuple[Value, int]:
-    """`x` as float64 or int64 in the same order, and whether as the former."""
-    kind = numpy_dtype(x).kind
-    if kind not in "iub":
-        return call.cast(x, "float64"), 1
+def _items(call: OperatorCall, x: Value) -> tuple[Value, int]:
+    """`x` as one of ITEMS in the same order, and as which."""
+    if numpy_dtype(x).kind not in "iub":
+        wide = "float64" if x.dtype == "float64" else "float32"
+        return call.cast(x, wide), ITEMS.index(wide)
     if x.dtype == "uint64":
         x = call.emit("add", x, call.literal(TOP_BIT))  # so that its order is that of int64
-    return call.cast(x, "int64"), 0
+    return call.cast(x, "int64"), ITEMS.index("int64")
 
 
 def unique(
@@ -138,7 +139,7 @@ def unique(
     x = _flat(call, x) if axis is None else x
     axis = call.axis(axis or 0, x.rank)
     front = call.builder.transpose(x, (axis, *(d for d in range(x.rank) if d != axis)))
-    rows, floats = _keys(call, front)
+    rows, items = _items(call, front)
     n, *rest = rows.extents
     rows = call.builder.reshape(rows, (n, product(rest)))
     _, (first, which, often) = call.builder.select(
@@ -147,7 +148,7 @@ def unique(
         lambda count: [(count,), (n,), (count,)],
         most(n, call.builder.sizes),
         call.name,
-        (floats, int(sorted)),
+        (items, int(sorted)),
     )
     return call.emit("gather", x, first, axis=axis), first, which, often
 
@@ -181,14 +182,14 @@ def _count(call: OperatorCall, k: Given, extent: Extent) -> Extent:
 def _top_rows(call: OperatorCall, x: Value, count: Extent, axis: int, largest: bool) -> Value:
     """The indices along `axis` that a library function finds, row by row."""
     order = (*(d for d in range(x.rank) if d != axis), axis)
-    keys, floats = _keys(call, call.builder.transpose(x, order))
+    keys, items = _items(call, call.builder.transpose(x, order))
     *outer, n = keys.extents
     rows = product(outer)
     (found,) = call.builder.control(
         Selection(
             "top_k",
             (Value(call.name, (rows, count), "int64"),),
-            (floats, int(largest), count),
+            (items, int(largest), count),
             limit=n,
             reason=f"{call.op_type} ({call.name}): k is not in 0..{extent_text(n)}",
         ),
