@@ -149,8 +149,8 @@ CASES = {
     ),
     "boxes by their middle": Case(
         [node("NonMaxSuppression", ["b", "s", "most"], ["y"], center_point_box=1)],
-        {"b": [1, "n", 4], "s": [1, 2, "n"]}, lambda r, n: boxes(r, 1, 2, n),
-        weights={"most": vector(20)},
+        {"b": [1, "n", 4], "s": [1, 2, "m"]}, lambda r, n: boxes(r, 1, 2, n),
+        weights={"most": vector(20)}, told={"shapes": {"n": (1, 64), "m": (1, 64)}},
     ),
     "the first of as many": Case(
         [node("TopK", ["x", "k"], ["y", "i"], axis=1)], {"x": [3, "n", 2], "k": [1]},
@@ -479,6 +479,37 @@ def test_what_is_beyond_its_limit_is_told_in_a_line(case: str) -> None:
         network(name).run(inputs)
     assert str(told.value) == message
     network(name).run(next(samples(CASES[name])))  # and the next call is as any other
+
+
+REFUSED = {
+    "boxes of three": (
+        [node("NonMaxSuppression", ["x", "s", "k"], ["y"])], {"x": [1, 5, 3], "s": [1, 2, 5]},
+        "boxes are float32",
+    ),
+    "fewer scores": (
+        [node("NonMaxSuppression", ["x", "s", "k"], ["y"])], {"x": [1, 5, 4], "s": [1, 2, 6]},
+        "boxes are float32",
+    ),
+    "numbers that choose": (
+        [node("Compress", ["x", "s"], ["y"], axis=0)], {"x": [5], "s": [5]},
+        "its condition is a vector of bools",
+    ),
+    "too long a condition": (
+        [node("Cast", ["s"], ["c"], to=BOOL), node("Compress", ["x", "c"], ["y"], axis=0)],
+        {"x": [5], "s": [6]}, "its condition c: bool.6. is longer than",
+    ),
+    "more than there may be": (
+        [node("TopK", ["x", "k"], ["y", "i"])], {"x": ["n"]}, "its k is 99, of N elements",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_is_refused_at_import(case: str) -> None:
+    nodes, inputs, message = REFUSED[case]
+    model = make_model(nodes, inputs, {"k": vector(99)})
+    with pytest.raises(UnsupportedModel, match=message):
+        tw.load(model, shapes=N if case.startswith("more") else None)
 
 
 def test_what_nothing_limits_asks_for_a_limit() -> None:

@@ -183,7 +183,7 @@ class CompiledFunction(ArrayFunction):
         are filled and returned, or where data decide how much there is, given with the most, their
         beginnings. Raises InputError for a wrong number of arrays, a name that is
         missing or unknown, a wrong shape or dtype, RunError where a model takes a branch that could
-        not be compiled.
+        not be compiled, or data ask for more than there may be.
         """
         if named:
             inputs = tuple(with_named(self._inputs, inputs, named))

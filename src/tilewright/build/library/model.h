@@ -61,7 +61,8 @@ enum {
   TILEWRIGHT_WRONG_HEADER = 3,
   TILEWRIGHT_BAD_ARGUMENT = 4,
   TILEWRIGHT_WRONG_SHAPE = 5,
-  TILEWRIGHT_REFUSED = 16 /* or more: the model took a branch that could not be compiled */
+  TILEWRIGHT_REFUSED = 16 /* or more: the model took a branch that could not be compiled, or data
+                             asked for more than there may be */
 };
 #endif
 

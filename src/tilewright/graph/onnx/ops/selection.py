@@ -69,6 +69,8 @@ def compress(call: OperatorCall, x: Value, condition: Value, *, axis: int | None
     x = _flat(call, x) if axis is None else x
     axis = call.axis(axis or 0, x.rank)
     extent, known = x.extents[axis], condition.constant
+    if (condition.rank, condition.dtype) != (1, "bool"):
+        call.reject(f"its condition is a vector of bools, not {condition}")
     if known is not None:
         chosen = call.literal(np.flatnonzero(known))
         call.check_indices(chosen, (extent,), x)
@@ -92,6 +94,12 @@ def non_max_suppression(
     center_point_box: int = 0,
 ) -> Value:
     """(batch, class, box) of the boxes that are left, the best of each class first."""
+    given = [(v.rank, v.dtype) for v in (boxes, scores)]
+    fits = given == [(3, "float32")] * 2 and boxes.extents[2] == 4
+    if not fits or boxes.extents[:2] != (scores.extents[0], scores.extents[2]):
+        call.reject(
+            f"boxes are float32[batch, n, 4], scores [batch, class, n], not {boxes}, {scores}"
+        )
     if most_of_class is None:
         return call.literal(np.empty((0, 3), np.int64))
     n = most(scores.extents[2], call.builder.sizes)
@@ -171,11 +179,14 @@ def top_k(
 
 def _count(call: OperatorCall, k: Given, extent: Extent) -> Extent:
     """How many of so many elements."""
+    bound = most(extent, call.builder.sizes)
     if not isinstance(k, Value) or k.is_constant:
-        return int(call.known(k, "k").item())
+        count = int(call.known(k, "k").item())
+        if not 0 <= count <= bound:
+            call.reject(f"its k is {count}, of {extent_text(extent)} elements")
+        return count
     if call.depends(k):
         return call.extents(k, "k")[0]
-    bound = most(extent, call.builder.sizes)
     return call.size(k, bound, f"k is not in 0..{extent_text(extent)}", extent)
 
 
