@@ -17,7 +17,7 @@ import numpy as np
 from tilewright.expr.dtypes import dtype
 from tilewright.expr.index.extents import ceildiv, maximum, product, sub
 from tilewright.expr.nodes import Extent
-from tilewright.expr.operators.shapes import number
+from tilewright.expr.operators.shapes import Unequal, number
 from tilewright.expr.sizes import most, simplified
 from tilewright.expr.text import extent_text
 from tilewright.graph.ir import Selection, Value
@@ -95,11 +95,12 @@ def non_max_suppression(
 ) -> Value:
     """(batch, class, box) of the boxes that are left, the best of each class first."""
     given = [(v.rank, v.dtype) for v in (boxes, scores)]
-    fits = given == [(3, "float32")] * 2 and boxes.extents[2] == 4
-    if not fits or boxes.extents[:2] != (scores.extents[0], scores.extents[2]):
-        call.reject(
-            f"boxes are float32[batch, n, 4], scores [batch, class, n], not {boxes}, {scores}"
-        )
+    wrong = f"boxes are float32[batch, n, 4], scores [batch, class, n], not {boxes}, {scores}"
+    if given != [(3, "float32")] * 2 or boxes.extents[2] != 4:
+        call.reject(wrong)
+    for a, b in ((boxes.extents[0], scores.extents[0]), (boxes.extents[1], scores.extents[2])):
+        if a != b:
+            raise Unequal(wrong, a, b)
     if most_of_class is None:
         return call.literal(np.empty((0, 3), np.int64))
     n = most(scores.extents[2], call.builder.sizes)
