@@ -79,7 +79,7 @@ def _control(what: Control, given: list[Array], sizes: dict[str, int]) -> list[A
         raise RunError(what.reason)
     if isinstance(what, Branches):
         return _run(what.then if given[0] else what.otherwise, given[1:], sizes)
-    trips = int(given.pop(0)) if what.counted else what.trips
+    trips = int(given.pop(0)) if what.counted else _at(what.trips, sizes)
     carried, rest = given[: what.carried], given[what.carried :]
     scanned, captured = rest[: what.scanned], rest[what.scanned :]
     columns: list[list[Array]] = [[] for _ in range(what.stacked)]
@@ -93,8 +93,14 @@ def _control(what: Control, given: list[Array], sizes: dict[str, int]) -> list[A
             column.append(row)
         t += 1
     backwards = what.backwards[what.scanned :]
-    stacked = [np.stack(c[::-1] if b else c) for c, b in zip(columns, backwards, strict=True)]
-    return [*carried, *stacked]
+    turned = [c[::-1] if b else c for c, b in zip(columns, backwards, strict=True)]
+    rows = zip(turned, what.body.outputs[what.carried :], strict=True)
+    return [*carried, *(np.stack(c) if c else _none(v, sizes) for c, v in rows)]
+
+
+def _none(row: Value, sizes: Mapping[str, int]) -> Array:
+    """No rows."""
+    return np.empty((0, *_at(row.extents, sizes)), DTYPES[row.dtype].numpy)
 
 
 def run_partition(

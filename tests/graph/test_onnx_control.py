@@ -105,7 +105,7 @@ def test_a_loop_that_needs_its_course_says_so() -> None:
         [
             node("Unsqueeze", ["i", "axes"], ["start"]),
             node("Add", ["start", "one"], ["end"]),
-            node("Slice", ["x", "axes", "end"], ["rows"]),
+            node("Slice", ["x", "axes", "end", "axes", "two"], ["rows"]),
             node("ReduceSum", ["rows", "axes"], ["row"]),
             node("Add", ["total", "row"], ["next"]),
             node("Identity", ["go"], ["go_on"]),
@@ -116,7 +116,7 @@ def test_a_loop_that_needs_its_course_says_so() -> None:
     model = make_model(
         [node("Loop", ["trips", "", "first"], ["y"], body=body)],
         {"x": (4, 3), "first": (1, 3)},
-        {"axes": np.array([0]), "one": np.array([1])},
+        {"axes": np.array([0]), "one": np.array([1]), "two": np.array([2])},
     )
     model.graph.input.append(helper.make_tensor_value_info("trips", INT, []))
     with_output(model, {"y": (FLOAT, 2)})
@@ -132,11 +132,11 @@ def test_a_loop_that_never_runs_has_no_shape() -> None:
         load(loop(0))
 
 
-def test_branches_of_two_shapes_are_refused() -> None:
-    turned = node("Transpose", ["x"], ["b"], perm=[1, 0])
+def test_branches_of_two_ranks_are_refused() -> None:
+    row = node("ReduceMax", ["x"], ["b"], axes=[0], keepdims=0)
     branches = {
         "then_branch": subgraph([node("Relu", ["x"], ["a"])], {}, {"a": (FLOAT, 2)}),
-        "else_branch": subgraph([turned], {}, {"b": (FLOAT, 2)}),
+        "else_branch": subgraph([row], {}, {"b": (FLOAT, 1)}),
     }
     model = make_model(
         [node("If", ["c"], ["y"], name="choice", **branches)],

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 import onnx
 import pytest
 from graph_reference import make_model, run_graph, run_onnx
 from onnx import helper
+from test_sized_models import agrees, ints, node
 
 from tilewright.graph.onnx.importing import load
+from tilewright.ground.errors import UnsupportedModel
 
 COORDINATES = ("align_corners", "half_pixel", "pytorch_half_pixel", "asymmetric")
 EXTENTS = ((5, 5), (3, 7), (4, 1))
@@ -25,8 +28,8 @@ def resized(
     if opset > 12 and "n" in by:
         weights.pop("s")
     inputs = ["x", "r", "s" if "s" in weights else "", *by.keys() - {"s"}]
-    node = helper.make_node("Resize", inputs, ["y"], **how)
-    return make_model([node], {"x": (1, 2, *extents)}, weights, opset=opset)
+    nodes = [helper.make_node("Resize", inputs, ["y"], **how)]
+    return make_model(nodes, {"x": (1, 2, *extents)}, weights, opset=opset)
 
 
 OPSETS = {"half_pixel_symmetric": (19,), "tf_half_pixel_for_nn": (11,)}
@@ -71,3 +74,53 @@ def test_there_are_as_many_outputs_as_float32_says(factor: float) -> None:
         ours, theirs = run_graph(load(model), x)[0], run_onnx(model, x)[0]
         assert ours.shape == theirs.shape
         np.testing.assert_allclose(ours, theirs, rtol=1e-4)
+
+
+SIDES = {"H": (1, 20), "W": (2, 16)}
+POINTS = [{"H": h, "W": w} for h, w in ((1, 2), (3, 3), (5, 8), (20, 16))]
+
+
+@pytest.mark.parametrize(
+    "where", ["asymmetric", "half_pixel", "align_corners", "pytorch_half_pixel"]
+)
+@pytest.mark.parametrize("mode", ["nearest", "linear"])
+def test_sides_that_vary(mode: str, where: str) -> None:
+    """By whole factors, by fractions, and to the extents of something else."""
+    how = {"mode": mode, "coordinate_transformation_mode": where}
+    image = {"x": (1, 2, "H", "W")}
+    for factor in (2.0, 1.5, 0.5):
+        scales = np.array([1, 1, factor, factor], np.float32)
+        model = make_model([node("Resize", "x  s", "y", **how)], image, {"s": scales})
+        agrees(model, SIDES, [p for p in POINTS if min(p.values()) * factor >= 1])
+    nodes = [
+        node("MaxPool", "x", "p", kernel_shape=[3, 3], strides=[2, 2], pads=[1] * 4),
+        node("Shape", "x", "all"), node("Slice", "all two four", "sides"),
+        node("Shape", "p", "pooled"), node("Slice", "pooled zero two", "lead"),
+        node("Concat", "lead sides", "n", axis=0),
+        node("Resize", "p   n", "r", **how), node("Add", "r x", "y"),
+    ]  # fmt: skip
+    known = {"zero": ints(0), "two": ints(2), "four": ints(4)}
+    agrees(make_model(nodes, image, known), SIDES, POINTS)
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ({"mode": "cubic"}, "resizes x.* in a way that needs numbers: mode='cubic'"),
+        ({"mode": "linear", "antialias": 1}, "antialias"),
+        ({"coordinate_transformation_mode": "half_pixel_symmetric"}, "symmetric need a number"),
+    ],
+)
+def test_what_sides_that_vary_cannot_have(how: dict[str, Any], words: str) -> None:
+    scales = np.array([1, 1, 1.5, 1.5], np.float32)
+    nodes = [node("Resize", "x  s", "y", **how)]
+    model = make_model(nodes, {"x": (1, 2, "H", "W")}, {"s": scales}, opset=18)
+    with pytest.raises(UnsupportedModel, match=words):
+        load(model, SIDES)
+
+
+def test_a_scale_that_is_no_fraction() -> None:
+    scales = np.array([1, 1, 1.01234567, 1], np.float32)
+    model = make_model([node("Resize", "x  s", "y")], {"x": (1, 2, "H", "W")}, {"s": scales})
+    with pytest.raises(UnsupportedModel, match=r"its scale 1.01235 of H is no simple fraction"):
+        load(model, SIDES)

@@ -303,6 +303,49 @@ def check_control(
             np.testing.assert_allclose(reference, theirs, rtol=1e-5, atol=1e-6)
 
 
+def rows_of(first: str, conditional: bool) -> onnx.ModelProto:
+    """A row a step, as often as data say, or until all is small."""
+    nodes = [
+        node("Mul", ["t", "half"], ["u"]), node("Identity", ["u"], ["row"]),
+        node("ReduceMax", ["u"], ["top"], keepdims=0), node("Greater", ["top", "small"], ["more"]),
+        node("Identity", ["go"], ["always"]),
+    ]  # fmt: skip
+    going = "more" if conditional else "always"
+    inner: Types = {"i": (INT64, 0), "go": (BOOL, 0), "t": (FLOAT, 1)}
+    body = subgraph(nodes, inner, {going: (BOOL, 0), "u": (FLOAT, 1), "row": (FLOAT, 1)})
+    inputs: dict[str, list[int | str]] = {"x": [5], "small": []}
+    inputs |= {"k": []} if first else {}
+    weights = {"half": np.float32(0.5), "yes": np.array(True)}
+    condition = "yes" if conditional else ""
+    loops = [node("Loop", [first, condition, "x"], ["last", "rows"], name="steps", body=body)]
+    model = make_model(
+        [*loops, node("Neg", ["rows"], ["y"])], inputs, weights, ("last", "y"), dtypes={"k": INT64}
+    )
+    return with_output(model, {"last": (FLOAT, 1), "y": (FLOAT, 2)})
+
+
+@pytest.mark.parametrize(("first", "conditional"), [("k", False), ("", True), ("k", True)], ids=str)
+def test_a_loop_stacks_as_many_rows_as_it_takes_steps(first: str, conditional: bool) -> None:
+    model, limits = rows_of(first, conditional), {"rows": 7}
+    with pytest.raises(UnsupportedModel, match="it stacks a row a step") as told:
+        tw.load(model)
+    assert told.value.unlimited == ("rows",)
+    loaded = tw.load(model, limits=limits)
+    net = tw.compile(loaded)
+    x, end = np.linspace(0.1, 1, 5, dtype=np.float32), {"k": np.array(50)} if first else {}
+    for small in (0.9, 0.3, 0.02):
+        for k in (1, 3, 7):
+            inputs = {"x": x, "small": np.array(small, np.float32)} | end
+            inputs |= {"k": np.array(k)} if first else {}
+            meant, wanted = run_graph(loaded.graph, inputs), run_onnx(model, inputs)
+            for y, reference, theirs in zip(net.run(inputs), meant, wanted, strict=True):
+                np.testing.assert_array_equal(y, theirs)
+                np.testing.assert_array_equal(reference, theirs)
+    message = "it takes more steps than the 7 that limits={'rows': 7} allows"
+    with pytest.raises(RunError, match=message):
+        net.run({"x": x, "small": np.array(1e-6, np.float32)} | end)
+
+
 def test_rows_of_which_each_has_its_own_length_are_refused() -> None:
     with pytest.raises(UnsupportedModel, match=r"Loop \(node steps\).* does not join"):
         tw.load(loop(stacked=True), shapes=N)

@@ -111,8 +111,8 @@ def test_an_image_model_with_sides_and_batch() -> None:
         node("Conv", "x w", "a", pads=[1, 1, 1, 1], strides=[2, 2]),
         node("BatchNormalization", "a g b m v", "n"),
         node("Relu", "n", "r"),
-        node("MaxPool", "r", "p", kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1]),
-        node("Conv", "p d", "e", group=8),
+        node("MaxPool", "r", "p", kernel_shape=[3, 3], strides=[2, 2], ceil_mode=1),
+        node("Conv", "p d", "e", group=8, auto_pad="SAME_LOWER"),
         node("GlobalAveragePool", "e", "q"),
         node("Flatten", "q", "f"),
         node("Gemm", "f wf", "y"),
@@ -303,9 +303,9 @@ def test_what_takes_any_batch(name: str) -> None:
         ([node("Split", "x", "y z", axis=1)], {}, "a split of x needs a number .* is seq"),
         ([node("Gather", "x five", "y", axis=1)], {"five": ints(5)}, "index 5 is outside the 2"),
         (
-            [node("Conv", "x w", "y", auto_pad="SAME_UPPER")],
+            [node("Conv", "x w", "y", auto_pad="SAME_UPPER", strides=[2])],
             {"w": weights(4, 4, 3)},
-            "Conv .*auto_pad SAME_UPPER needs a number where the extent is",
+            "Conv .*auto_pad SAME_UPPER with the stride 2 needs a number where the extent is",
         ),
         (
             [node("Conv", "x w", "y")],

@@ -170,22 +170,22 @@ def random_sized_case(rng: np.random.Generator) -> SizedCase:
     return SizedCase(ComputeDAG([b.x], sizes), int(rng.integers(1 << 30)), b.is_exact)
 
 
-def convolution_case() -> SizedCase:
+def convolution_case(channels: int = 4, features: int = 16) -> SizedCase:
     """3 x 3, padded, channels last, both sides of the image a size."""
     h, w = Var("H"), Var("W")
     x, weight = (
-        placeholder((h, w, 4), name="x"),
-        placeholder((3, 3, 4, 16), name="w", constant=True),
+        placeholder((h, w, channels), name="x"),
+        placeholder((3, 3, channels, features), name="w", constant=True),
     )
-    r, s, c = reduce_axis(3, "r"), reduce_axis(3, "s"), reduce_axis(4, "c")
+    r, s, c = reduce_axis(3, "r"), reduce_axis(3, "s"), reduce_axis(channels, "c")
 
     def padded(i: Any, j: Any, k: Any) -> Any:
         inside = (i >= 1) & (i <= h) & (j >= 1) & (j <= w)
         return select(inside, x[i - 1, j - 1, k], 0.0)
 
-    p = compute((add(h, 2), add(w, 2), 4), padded, name="p")
+    p = compute((add(h, 2), add(w, 2), channels), padded, name="p")
     y = compute(
-        (h, w, 16),
+        (h, w, features),
         lambda i, j, k: sum_over(p[i + r, j + s, c] * weight[r, s, c, k], (r, s, c)),
         name="y",
     )

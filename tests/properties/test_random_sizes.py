@@ -5,6 +5,7 @@ interpreted and the static program of those values by the same gene are equal to
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -82,6 +83,23 @@ def test_a_convolution_of_images_of_any_size(point: dict[str, int]) -> None:
     gene = default_gene(Space(case.dag.at(point), TARGET, sized=case.dag))
     check_gene(case, gene, np.random.default_rng(0), counts)
     assert counts["programs"], counts
+
+
+@pytest.mark.parametrize(
+    "number", [0, *(pytest.param(n, marks=pytest.mark.thorough) for n in (2, 4))]
+)
+def test_winograds_form_of_images_of_any_size(number: int) -> None:
+    """Two programs of a sketch by size, their tiles a grid that may overrun the image."""
+    case, counts = replace(convolution_case(48, 48), is_exact=False), Counter[str]()
+    space, rng = Space(case.dag, TARGET), np.random.default_rng(0)
+    drawn = space.sample(rng, 200)
+    sketches = [k for k, s in enumerate(space.sketches) if "winograd" in s.rules]
+    assert len(sketches) == 6
+    rows = drawn.rows[drawn.sketch == sketches[number]]
+    first, second = (space.gene(sketches[number], row) for row in rows[:2])
+    assert "winograd_grid" in first.text
+    check_gene(case, by_size("W", (9,), (first, second)), rng, counts)
+    assert counts["programs"] and not counts["refused"], counts
 
 
 def test_the_default_program_of_a_request_has_sizes() -> None:

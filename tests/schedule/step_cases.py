@@ -138,6 +138,7 @@ CASES: dict[str, Case] = {
     "rfactor_outer": Case(matmul, steps.RFactor("C", "k", 2, outer=True)),
     "rfactor_padded": Case(matmul, steps.RFactor("C", "k", 4)),
     "winograd": Case(rows, steps.Winograd("y", ("h",), 2)),
+    "winograd_grid": Case(rows, steps.WinogradGrid("y", ("h",), 2)),
     "online_softmax": Case(attention, steps.OnlineSoftmax("y", 4)),
     "form": Case(prefixes, steps.UseForm("y", "running", 4), (steps.ComputeInline("e"),)),
     "store_at": Case(two_readers, steps.StoreAt("p", "y", 0), IN_ROWS),

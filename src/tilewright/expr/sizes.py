@@ -18,7 +18,7 @@ from math import prod
 import numpy as np
 
 from tilewright.contract.artifact import ALIGNMENT
-from tilewright.contract.sizes import Sizes
+from tilewright.contract.sizes import Sizes, timed_points
 from tilewright.expr.evaluate import evaluate
 from tilewright.expr.index.extents import plain
 from tilewright.expr.index.intervals import Interval, interval
@@ -64,6 +64,14 @@ def most(extent: Extent, sizes: Sizes) -> int:
 def least(extent: Extent, sizes: Sizes) -> int:
     """The least value of an extent."""
     return _end(extent, sizes).lo or 0
+
+
+def mean(extent: Extent, sizes: Sizes) -> int:
+    """What an extent is on average over the points that are timed, rounded, at least 1."""
+    if isinstance(extent, int):
+        return max(1, extent)
+    found = sum(p.weight * extent_at(extent, p.values) for p in timed_points(sizes))
+    return max(1, round(found))
 
 
 def _end(extent: Extent, sizes: Sizes) -> Interval:

@@ -132,7 +132,8 @@ class GraphBuilder:
             case Loop():
                 op, results, trips = "loop", what.body.outputs, what.trips
                 self._check_rows(what)
-                leading: list[Shape] = [()] * what.carried + [(trips or 0,)] * what.stacked
+                rows = (0 if trips is None else trips,)
+                leading: list[Shape] = [()] * what.carried + [rows] * what.stacked
             case Branches():
                 op, results = "if", what.then.outputs
                 leading = [()] * len(results)

@@ -93,14 +93,15 @@ class Loop:
     body outputs    carried values after the step, one row of each stacked array
     node outputs    carried values after the last step, stacked arrays
 
-    `trips` None: the first input of the node says how often where the loop is `counted`; else only
-    the condition ends it. With `conditional` the first carried value is a bool: a step runs while
-    it is true. Rows are those of the leading dimension; `backwards` names, for each scanned and
-    then each stacked array, whether the first step has the last row.
+    `trips` may be over sizes. Where the loop is `counted`, the first input of the node says how
+    often, no more than `trips` if this is no None; else None means that only the condition ends it.
+    With `conditional` the first carried value is a
+    bool: a step runs while it is true. Rows are those of the leading dimension; `backwards` names,
+    for each scanned and then each stacked array, whether the first step has the last row.
     """
 
     body: Graph
-    trips: int | None
+    trips: Extent | None
     carried: int
     scanned: int
     backwards: tuple[bool, ...]
@@ -121,7 +122,8 @@ class Loop:
         return replace(self, body=bodies[0])
 
     def __str__(self) -> str:
-        often = "xtrips" if self.counted else ("" if self.trips is None else f"x{self.trips}")
+        often = "" if self.trips is None else f"x{extent_text(self.trips)}"
+        often = "xtrips" if self.counted else often
         return " ".join(filter(None, (often, "while" if self.conditional else "")))
 
 
@@ -304,6 +306,8 @@ class _AtValues:
             control = replace(control, limit=given[0], numbers=given[1:])
         if control is not None:
             control = control.with_bodies([self.graph(g) for g in control.bodies])
+        if isinstance(control, Loop):
+            control = replace(control, trips=self.attribute(control.trips))
         return Node(
             node.op,
             tuple(map(self.value, node.inputs)),
@@ -451,4 +455,6 @@ def _sizes_read(node: Node) -> set[str]:
         found |= sizes_of((node.control.limit, *node.control.numbers))
     elif node.control is not None:
         found |= {s for g in node.control.bodies for n in g.nodes for s in _sizes_read(n)}
+    if isinstance(node.control, Loop):
+        found |= sizes_of(node.control.trips)
     return found

@@ -21,6 +21,7 @@ from typing import TypeAlias
 from tilewright.contract.sizes import Sizes
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.serialize import workload_hash
+from tilewright.expr.sizes import mean
 from tilewright.graph.chaining import Link
 from tilewright.graph.dags import dag_of
 from tilewright.graph.fusion import FusionGroup, fuse
@@ -252,7 +253,8 @@ class _Cutter:
                 captured = body.inputs[end + what.scanned :]
                 outside = node.inputs[what.counted + end - 1 + what.scanned :]
                 self.views.update(zip(captured, outside, strict=True))
-                region = Region(body, self.calls(body, times * (what.trips or 1)))
+                often = 1 if what.trips is None else mean(what.trips, body.sizes)
+                region = Region(body, self.calls(body, times * often))
                 return LoopCall(node, what, region, self.spares(node, what))
 
     def branch(self, graph: Graph, node: Node, times: int) -> Region:

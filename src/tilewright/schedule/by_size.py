@@ -3,7 +3,7 @@
     by_size("S", (32,), (short, long))     the gene: `short` where S < 32, else `long`
     joined("S", (32,), lowered)            the nest:  if S < 32: …      if S >= 32: …
 
-A constant that two of them read in different layouts is there twice.
+A constant that two of them read in different layouts, or transformed differently, is there twice.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from tilewright.ground.errors import ScheduleError
 from tilewright.nest.fuse import Prologue, fused
 from tilewright.nest.nodes import If, Node, seq
 from tilewright.schedule.lower import Layout, Lowered
+from tilewright.schedule.state import Mapped
 
 KEY = "by_size"
 MOST_PROGRAMS = 3
@@ -52,22 +53,23 @@ def joined(size: str, bounds: Sequence[int], parts: Sequence[Lowered]) -> Lowere
         raise ScheduleError(f"{first.name} has no size {size}")
     constants: dict[str, Tensor] = {}
     layouts: dict[str, Layout] = {}
+    mapped: dict[str, Mapped] = {}
     found: list[Node] = []
     for k, part in enumerate(parts):
-        if part.mapped:
-            raise ScheduleError("programs by size take constants as they are")
         named: dict[str, Tensor] = {}
         for constant in part.program.constants:
-            layout = part.layouts.get(constant.name)
-            old = constants.get(constant.name)
-            if old is not None and layout != layouts.get(constant.name):
+            name = constant.name
+            layout, made = part.layouts.get(name), part.mapped.get(name)
+            if name in constants and (layout, made) != (layouts.get(name), mapped.get(name)):
                 splits = tuple((d,) for d in constant.shape)
                 layout = layout or Layout(constant, splits, tuple(range(constant.rank)))
-                named[constant.name] = replace(constant, name=f"{constant.name}.{k}")
-            tensor = named.get(constant.name, constant)
+                named[name] = replace(constant, name=f"{name}.{k}")
+            tensor = named.get(name, constant)
             constants[tensor.name] = tensor
             if layout is not None:
                 layouts[tensor.name] = layout
+            if made is not None:
+                mapped[tensor.name] = made
         found.append(If(_between(size, [0, *bounds][k], [*bounds, None][k]), _reading(part, named)))
     program = replace(
         first,
@@ -75,7 +77,7 @@ def joined(size: str, bounds: Sequence[int], parts: Sequence[Lowered]) -> Lowere
         tables=tuple({t.name: t for part in parts for t in part.program.tables}.values()),
         body=seq(*found),
     )
-    return Lowered(program, layouts, rounding=max(part.rounding for part in parts))
+    return Lowered(program, layouts, mapped, max(part.rounding for part in parts))
 
 
 def _between(size: str, low: int, high: int | None) -> Expr:

@@ -16,6 +16,7 @@ one line here.
     PackRead("C", "B", "k", "j", 4)              C = sum_k A * B  ->  B.C[k, j*4]; C = sum_k A * B.C
     RFactor("C", "k", 16)         C = sum_k      ->  C.rf[.., k.f] = sum_{k.r}; C = sum_{k.f} C.rf
     Winograd("C", ("h", "w"), 4)  C = sum_{r,s,c}  ->  C.data, C.products, C.inverse; C = a copy
+    WinogradGrid("C", ("h", "w"), 4)             the same where h and w vary with sizes
     OnlineSoftmax("C", 64)        C = sum_k p * v  ->  in chunks of 64, each with its own maximum
     SkipZeros("C")                C = sum_k select(k % 2 == 0, ..)  ->  C = sum_{k.q} ..   k = 2*k.q
     UseForm("C", "running", 16)   C = sum_k select(k <= i, a, 0)  ->  one sum that runs along i
@@ -53,7 +54,7 @@ from tilewright.schedule.stage_steps import (
     SkipZeros,
 )
 from tilewright.schedule.state import Step, extent_int
-from tilewright.schedule.winograd_step import Winograd
+from tilewright.schedule.winograd_step import Winograd, WinogradGrid
 
 __all__ = [
     "STEPS",
@@ -80,6 +81,7 @@ __all__ = [
     "StoreAt",
     "UseForm",
     "Winograd",
+    "WinogradGrid",
     "extent_int",
 ]
 
@@ -88,6 +90,6 @@ STEPS: dict[str, type[Step]] = {
     for cls in (
         Split, FollowSplit, FollowFusedSplit, Fuse, Reorder, ComputeAt, StoreAt,
         ComputeRoot, ComputeInline, CacheWrite, CacheRead, PackRead, RFactor, SkipZeros, Winograd,
-        OnlineSoftmax, Annotate, Parallel, SetScope, Mark, LayoutRewrite, UseForm,
+        WinogradGrid, OnlineSoftmax, Annotate, Parallel, SetScope, Mark, LayoutRewrite, UseForm,
     )
 }  # fmt: skip

@@ -58,7 +58,7 @@ class Derivation:
     be computed, None is at the root, and `stored` where one's values are kept, if that is further
     out. `chunks` says how a DAG node is to be tiled around others. `factors` are what dots read as
     it is: a padded image, values made narrow, or in another order. `variant` names structural
-    choices.
+    choices. `is_sized`: the schedule is for a DAG with sizes, of which this one is a point.
     """
 
     state: State
@@ -74,6 +74,7 @@ class Derivation:
     factors: set[str] = field(default_factory=set)
     applied: tuple[str, ...] = ()
     variant: tuple[str, ...] = ()
+    is_sized: bool = False
 
     def fork(self) -> Derivation:
         """An independent copy."""
@@ -228,14 +229,16 @@ MOST_APPLIED = 64
 """Rules one after the other at one stage: more do not end."""
 
 
-def derive(dag: ComputeDAG, target: Target, rules: Sequence[Rule]) -> list[Derivation]:
-    """All sketches of a DAG, in a fixed order.
+def derive(
+    dag: ComputeDAG, target: Target, rules: Sequence[Rule], is_sized: bool = False
+) -> list[Derivation]:
+    """All sketches of a DAG, in a fixed order; of one with sizes if `dag` is a point of it.
 
     Raises ScheduleError for a rule that fails, or is applied without end, and when the rules give
     no sketch at all.
     """
     check_rules(rules)
-    start = Derivation(State(dag), None, target).advance()
+    start = Derivation(State(dag), None, target, is_sized=is_sized).advance()
     queue, done, ended = [start], [], ""
     while queue:
         current = queue.pop(0)

@@ -151,7 +151,7 @@ class Facts:
     def _form(self, e: Expr) -> Affine:
         """The form of an int64 expression here. A sum of data that may wrap around is no sum."""
         e = self.simplifier.simplify(e)
-        return self.forms.atom(e) if may_wrap(e) else self.forms.of(e)
+        return self.forms.atom(e) if may_wrap(e, linear=True) else self.forms.of(e)
 
     def _bounds(self, form: Affine) -> Interval:
         if form not in self._done:
@@ -161,6 +161,9 @@ class Facts:
     def _found(self, form: Affine) -> Interval:
         found = self._reduced(form)
         for name, k in form.terms:
+            match self.forms.opaque.get(name):
+                case Binary("min" | "max" as op, a, b):
+                    found = intersection(found, self._extremum(form, name, k, op, (a, b)))
             quotient = self._quotient(self.forms.opaque.get(name))
             if quotient is not None:
                 found = intersection(found, self._undivided(form, name, k, *quotient))
@@ -168,6 +171,21 @@ class Facts:
                     if m == -k and k > 0:
                         found = intersection(found, self._difference(form, name, other))
         return found
+
+    def _extremum(
+        self, form: Affine, name: str, k: int, op: str, operands: tuple[Expr, Expr]
+    ) -> Interval:
+        """`k·min(a, b) + rest` lies where `k·a + rest` or `k·b + rest` does, and is at most either
+        for k > 0; asked where one of them cancels a part of the rest.
+        """
+        rest, inner = form.without(name), [self._form(e) for e in operands]
+        if not any(rest.coefficient(n) * k * m < 0 for i in inner for n, m in i.terms):
+            return UNBOUNDED
+        a, b = (self._bounds(rest.plus(i, k)) for i in inner)
+        either = intersection(Interval(a.lo, None), Interval(b.lo, None))
+        if (op == "min") == (k > 0):
+            either = intersection(Interval(None, a.hi), Interval(None, b.hi))
+        return intersection(a.union(b), either)
 
     def _difference(self, form: Affine, x: str, y: str) -> Interval:
         """`k·(a // c) - k·(b // c) + rest` by the bounds of `a - b`; `b // d` is `b·n // (d·n)`."""

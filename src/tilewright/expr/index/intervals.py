@@ -9,7 +9,7 @@ occurs once; correlations between operands are not seen (`simplify` removes most
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -320,17 +320,30 @@ def _call(fn: str, x: Interval, kind: DType) -> Interval:
 
 
 @lru_cache(maxsize=1 << 14)
-def may_wrap(e: Expr) -> bool:
-    """Whether int64 arithmetic in `e` may leave int64. Indices alone never do."""
+def may_wrap(e: Expr, linear: bool = False) -> bool:
+    """Whether int64 arithmetic in `e` may leave int64, or only that of its `linear` part. Indices
+    alone never do.
+    """
     if not holds_data(e) and not any(
         isinstance(x, Const) and x.dtype == INT64 and abs(x.value) > FAR for x in walk(e)
     ):
         return False
     of = intervals({name: Interval(-LARGEST_INDEX, LARGEST_INDEX) for name in free_vars(e)})
     limits = of_dtype(INT64)
-    for x in walk(e):
+    for x in _sums(e) if linear else walk(e):
         if isinstance(x, Binary) and x.dtype == INT64 and x.op in ("add", "sub", "mul"):
             found = ARITHMETIC_BOUNDS[x.op](of(x.a), of(x.b))
             if found.lo is None or found.hi is None or cast(found, INT64) == limits:
                 return True
     return False
+
+
+def _sums(e: Expr) -> Iterator[Expr]:
+    """The sums and products that the affine form of `e` is made of."""
+    match e:
+        case Binary("add" | "sub" | "mul", a, b):
+            yield e
+            yield from _sums(a)
+            yield from _sums(b)
+        case Call("neg", (x,)):
+            yield from _sums(x)

@@ -54,6 +54,8 @@ from tilewright.ground.errors import ExprError
 
 END = 2**31 - 1
 """A slice that ends here or later ends with the data."""
+GREATEST_FACTOR = 64
+"""By which a dimension of any extent is upsampled."""
 PAD_MODES = ("constant", "reflect", "edge", "wrap")
 
 
@@ -213,9 +215,12 @@ def taken_of(extent: Extent, start: Extent, stop: Extent, step: int, name: str) 
         found = range(extent)[start:stop:step]
         return Taken(found.start, found.step, len(found))
     if step < 0:
-        number(extent, f"{name} with the step {step}")
-    first, last = (_clamped_end(extent, e) for e in (start, stop))
-    return Taken(first, step, canonical(ceildiv(maximum(canonical(sub(last, first)), 0), step)))
+        first, last = (_clamped_from_the_end(extent, e) for e in (start, stop))
+        span = canonical(sub(first, last))
+    else:
+        first, last = (_clamped_end(extent, e) for e in (start, stop))
+        span = canonical(sub(last, first))
+    return Taken(first, step, canonical(ceildiv(maximum(span, 0), abs(step))))
 
 
 def _clamped_end(extent: Extent, end: Extent) -> Extent:
@@ -225,6 +230,16 @@ def _clamped_end(extent: Extent, end: Extent) -> Extent:
         if end == 0 or end >= END:
             return extent if end else 0
     return extent if end == extent else minimum(extent, end)
+
+
+def _clamped_from_the_end(extent: Extent, end: Extent) -> Extent:
+    """The same where the step is negative: from -1, before the first, to the last."""
+    last = sub(extent, 1)
+    if isinstance(end, int) and (end == -1 or end >= END):
+        return last
+    if isinstance(end, int) and end < 0:
+        return -1 if end <= -END else maximum(add(extent, end), -1)
+    return minimum(last, end)
 
 
 def _take(x: Tensor, ranges: Sequence[Taken], name: str) -> Tensor:
@@ -429,21 +444,28 @@ def _image(x: Tensor, name: str) -> tuple[Extent, Extent, Extent, int]:
     return n, h, w, number(c, name)
 
 
-def upsample_nearest(x: Tensor, shape: Sequence[int], *, name: str = "upsample") -> Tensor:
-    """Spatial dimensions resized to `shape`: output `i` reads input floor(i * in / out)."""
-    spatial = numbers(x.shape[1:-1], name)
+def upsample_nearest(x: Tensor, shape: Sequence[Extent], *, name: str = "upsample") -> Tensor:
+    """Spatial dimensions resized to `shape`: output `i` reads input floor(i * in / out). One that
+    varies with sizes grows by a whole factor, up to 64, or stays.
+    """
+    spatial = x.shape[1:-1]
     if len(shape) != len(spatial):
         raise ExprError(f"{name}: shape {shape} for the spatial dimensions {spatial}")
-    sides = numbers(shape, name)
+    sides = tuple(map(canonical, shape))
     whole = (x.shape[0], *sides, x.shape[-1])
 
     def body(n: Any, *index: Any) -> Expr:
         *at, c = index
         rows = zip(at, spatial, sides, strict=True)
-        return x[(n, *(_scaled(i, old, new) for i, old, new in rows), c)]
+        return x[(n, *(_scaled(i, old, new, name) for i, old, new in rows), c)]
 
     return compute(whole, body, name=name, dtype=x.dtype)
 
 
-def _scaled(i: Any, old: int, new: int) -> Expr:
-    return as_expr(i // (new // old) if new % old == 0 else (i * old) // new)
+def _scaled(i: Any, old: Extent, new: Extent, name: str) -> Expr:
+    if isinstance(old, int) and isinstance(new, int):
+        return as_expr(i // (new // old) if new % old == 0 else (i * old) // new)
+    for factor in range(1, GREATEST_FACTOR + 1):
+        if canonical(mul(old, factor)) == new:
+            return as_expr(i if factor == 1 else i // factor)
+    raise ExprError(f"{name} needs a number where the extent is {extent_text(old)}")

@@ -222,15 +222,15 @@ def _count(window: Sequence[Any], windows: Windows, count_include_pad: bool) -> 
     constant, varying = 1, None
     rows = zip(
         *(window, windows.spatial, windows.kernel, windows.stride, windows.dilation),
-        *(windows.pads, windows.reach, windows.out),
+        *(windows.pads, windows.reach, windows.out, windows.hang),
         strict=True,
     )
-    for position, extent, kernel, stride, dilation, (before, after), reach, count in rows:
+    for position, extent, kernel, stride, dilation, (before, after), reach, count, hang in rows:
         low, high = (-before, add(extent, after)) if count_include_pad else (0, extent)
         if isinstance(count, int) and isinstance(high, int):
             fits = (count - 1) * stride - before + reach <= high
-        else:  # no window hangs over a size
-            fits = count_include_pad or after == 0
+        else:
+            fits = (count_include_pad or after == 0) and not hang
         if low <= -before and fits:
             constant *= kernel
             continue

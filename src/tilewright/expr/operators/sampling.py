@@ -24,6 +24,7 @@ from tilewright.expr.operators.shapes import (
     at_axis,
     axis_index,
     clamped,
+    number,
     numbers,
 )
 from tilewright.expr.tensors import compute, reduce_axis
@@ -43,7 +44,7 @@ def resample(
 ) -> Tensor:
     """Weighted sums of elements along `axis`: `at` and `weights` are [outputs, taps]."""
     d = axis_index(axis, x.rank, name)
-    outputs, taps = numbers(weights.shape, name)
+    outputs, taps = weights.shape[0], number(weights.shape[1], name)
     t = reduce_axis(taps, "t")
 
     def body(*index: Any) -> Any:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
-from tilewright.expr.index.extents import add, floordiv
+from tilewright.expr.index.extents import add, ceildiv, floordiv, minimum
 from tilewright.expr.nodes import Axis, Expr, Extent, Shape, Tensor
 from tilewright.expr.operators.movement import pad
 from tilewright.expr.operators.shapes import (
@@ -40,7 +40,8 @@ class Sliding(TypedDict, total=False):
 @dataclass(frozen=True, slots=True)
 class Windows:
     """One entry a spatial dimension. `pads` are those asked for; `hang` is what ceil mode adds
-    after them; `out` counts windows; `axes` are reduced over within one.
+    after them, at most where extents vary; `out` counts windows; `axes` are reduced over within
+    one.
     """
 
     spatial: Shape
@@ -65,8 +66,7 @@ class Windows:
     ) -> Windows:
         """The windows that lie in the padded data; in ceil mode the last may hang over the end.
 
-        Raises ExprError for options that do not fit, or a window larger than the padded data; for
-        ceil mode over a size, whose last window may hang over or not.
+        Raises ExprError for options that do not fit, or a window larger than the padded data.
         """
         rank = len(spatial)
         kernels, strides = per_axis(kernel, rank, "kernel"), per_axis(stride, rank, "stride")
@@ -77,10 +77,11 @@ class Windows:
         for extent, k, s, d, (before, after) in rows:
             room = canonical(add(extent, before + after - (k - 1) * d - 1))
             if not isinstance(room, int):
+                fitting = add(floordiv(room, s), 1)
                 if ceil_mode and s > 1:
-                    number(room, f"{name} in ceil mode")
-                out.append(add(floordiv(room, s), 1))
-                hang.append(0)
+                    fitting = minimum(add(ceildiv(room, s), 1), ceildiv(add(extent, before), s))
+                out.append(fitting)
+                hang.append(s - 1 if ceil_mode else 0)
                 continue
             if room < 0:
                 raise ExprError(

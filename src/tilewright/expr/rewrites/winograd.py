@@ -8,6 +8,9 @@ products instead of 3m (Lavin and Gray, 2015); nested over two windows, (m + 2)Â
     find(compute)                  which axes are such windows; None for another expression
     rewrite(tensor, found, m)      the stages that compute the same
 
+All tiles are one axis, so that a small image fills the rows of a product too; where extents vary
+with sizes, a number of a tile would be divided by one, and they stay a grid.
+
 Whatever else the expression has (a batch, groups, a third dimension with its own taps) stays as it
 is: channels are summed in products of small matrices, one for each position of a transformed tile.
 """
@@ -21,11 +24,13 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from tilewright.expr.index.extents import ceildiv, product
 from tilewright.expr.index.simplify import Simplifier
 from tilewright.expr.nodes import (
     Axis,
     Binary,
     Expr,
+    Extent,
     Read,
     Reduce,
     Tensor,
@@ -35,7 +40,7 @@ from tilewright.expr.nodes import (
     const,
     select,
 )
-from tilewright.expr.reference import compute_of, extents_of, sizes, static_shape
+from tilewright.expr.reference import compute_of, sizes
 from tilewright.expr.tensors import Compute, Placeholder, is_constant, table
 from tilewright.expr.traversal import free_vars, substitute
 
@@ -134,8 +139,6 @@ def find(source: Compute) -> Convolution | None:
     a, b = body.body.a, body.body.b
     if body.body.op != "mul" or not (isinstance(a, Read) and isinstance(b, Read)):
         return None
-    if not all(isinstance(x.extent, int) for x in (*source.axes, *source.reduce_axes)):
-        return None
     if not (a.tensor.dtype == b.tensor.dtype and a.tensor.dtype.is_float):
         return None
     data, weights = (b, a) if is_constant(a.tensor) else (a, b)
@@ -192,13 +195,14 @@ class Rewritten:
         return self.data, self.products, self.inverse
 
 
-def rewrite(tensor: Tensor, found: Convolution, m: int) -> Rewritten:
-    """The convolution `tensor` in tiles of m outputs along each of its windows.
+def rewrite(tensor: Tensor, found: Convolution, m: int, is_grid: bool = False) -> Rewritten:
+    """The convolution `tensor` in tiles of m outputs along each of its windows, which are one axis,
+    or a grid: an axis a window.
 
     `<name>.data` transforms the data of every tile, `<name>.products` sums over channels,
     `<name>.inverse` makes m outputs a window of them; the rest is a copy into place.
     """
-    return _WinogradForm(tensor, found, m).run()
+    return _WinogradForm(tensor, found, m, is_grid).run()
 
 
 def multiply_adds(new: Rewritten, windows: int, m: int) -> float:
@@ -222,9 +226,11 @@ def all_axes(tensor: Tensor) -> tuple[Axis, ...]:
 
 
 class _WinogradForm:
-    """Axes: `p` positions of a transformed tile, `q` of an output tile, `t` tiles."""
+    """Axes: `p` positions of a transformed tile, `q` of an output tile, `t` tiles, by the windows
+    whose tiles they count.
+    """
 
-    def __init__(self, tensor: Tensor, found: Convolution, m: int) -> None:
+    def __init__(self, tensor: Tensor, found: Convolution, m: int, is_grid: bool) -> None:
         assert isinstance(tensor.source, Compute)
         self.tensor = tensor
         self.source = tensor.source
@@ -234,9 +240,13 @@ class _WinogradForm:
         self.m = m
         self.side = m + TAPS - 1
         self.matrices = MATRICES[m]
-        extents = extents_of(self.source.axes)
-        self.counts = [-(-extents[w.axis] // m) for w in self.windows]
-        self.tiles = Axis(f"{self.windows[0].axis}.t", prod(self.counts))
+        extents = {a.name: a.extent for a in self.source.axes}
+        self.counts = [ceildiv(extents[w.axis], m) for w in self.windows]
+        first = min(self.windows, key=lambda w: w.dimension)
+        counted: dict[ConvolutionWindow, Extent] = {first: product(self.counts)}
+        if is_grid:
+            counted = dict(zip(self.windows, self.counts, strict=True))
+        self.tiles = {w: Axis(f"{w.axis}.t", count) for w, count in counted.items()}
         self.positions = [Axis(f"{w.axis}.p", self.side) for w in self.windows]
         dtype = tensor.dtype.compute.numpy
         self.b = table(self.matrices.data.astype(dtype), name=f"{tensor.name}.b")
@@ -263,8 +273,9 @@ class _WinogradForm:
         inside: list[Expr] = []
         for i, (w, tap) in enumerate(zip(self.windows, taps, strict=True)):
             at[w.dimension] = self._tile(i) * self.m + tap.var + w.offset
-            extent = static_shape(self.read.tensor)[w.dimension]
-            if self.counts[i] * self.m + TAPS - 1 + w.offset > extent:
+            extent, count = self.read.tensor.shape[w.dimension], self.counts[i]
+            is_sure = isinstance(extent, int) and isinstance(count, int)
+            if not is_sure or count * self.m + TAPS - 1 + w.offset > extent:
                 inside.append(at[w.dimension] < extent)
         value: Expr = Read(self.read.tensor, tuple(at[d] for d in sorted(at)))
         if inside:
@@ -272,16 +283,17 @@ class _WinogradForm:
             value = select(reduce(lambda x, y: binary("and", x, y), inside), value, zero)
         for tap, position in zip(taps, self.positions, strict=True):
             value = value * self.b[tap.var, position.var]
-        kept[min(w.dimension for w in self.windows)] = self.tiles
+        kept |= {w.dimension: tiles for w, tiles in self.tiles.items()}
         axes = (*self.positions, *(kept[d] for d in sorted(kept)))
         return self._stage("data", axes, Reduce("sum", tuple(taps), value))
 
     def _tile(self, i: int) -> Expr:
         """The number of a tile along window i."""
-        inner = prod(self.counts[i + 1 :])
-        number: Expr = self.tiles.var
-        if inner > 1:
-            number = number // inner
+        if len(self.tiles) == len(self.windows):
+            return self.tiles[self.windows[i]].var
+        (tiles,) = self.tiles.values()
+        inner = product(self.counts[i + 1 :])
+        number = tiles.var if inner == 1 else tiles.var // inner
         return number % self.counts[i] if i else number
 
     def _weights(self) -> tuple[Tensor, tuple[LinearMap, ...]]:
@@ -295,16 +307,16 @@ class _WinogradForm:
         return new, maps
 
     def _spatial(self) -> list[Axis]:
-        """The convolution's spatial axes, its windows together as the axis of tiles."""
-        names = [w.axis for w in self.windows]
-        kept = [a for a in self.source.axes if a.name not in names[1:]]
-        return [self.tiles if a.name == names[0] else a for a in kept]
+        """The convolution's spatial axes, with those of tiles for its windows."""
+        tiles = {w.axis: self.tiles.get(w) for w in self.windows}
+        axes = (tiles.get(a.name, a) for a in self.source.axes)
+        return [a for a in axes if a is not None]
 
     def _products(self, data: Tensor, weights: Tensor) -> Tensor:
         windows = {w.dimension for w in self.windows}
-        others = [i for d, i in enumerate(self.read.indices) if d not in windows]
-        others.insert(min(windows), self.tiles.var)
-        value = Read(data, (*(p.var for p in self.positions), *others))
+        at = {d: i for d, i in enumerate(self.read.indices) if d not in windows}
+        at |= {w.dimension: tiles.var for w, tiles in self.tiles.items()}
+        value = Read(data, (*(p.var for p in self.positions), *(at[d] for d in sorted(at))))
         taken: dict[str, Expr] = {
             w.taps: p.var for w, p in zip(self.windows, self.positions, strict=True)
         }
@@ -325,11 +337,15 @@ class _WinogradForm:
 
     def _result(self, inverse: Tensor) -> Compute:
         axes = {a.name: a.var for a in self.source.axes}
-        tile: Expr = as_expr(0)
-        for w, count in zip(self.windows, self.counts, strict=True):
-            tile = tile * count + axes[w.axis] // self.m
+        number = {w: axes[w.axis] // self.m for w in self.windows}
+        if len(self.tiles) < len(self.windows):
+            tile: Expr = as_expr(0)
+            for w, count in zip(self.windows, self.counts, strict=True):
+                tile = tile * count + number[w]
+            number = dict.fromkeys(self.tiles, tile)
+        tiles = {self.tiles[w]: at for w, at in number.items()}
         at = [axes[w.axis] % self.m for w in self.windows]
-        at += [tile if a is self.tiles else a.var for a in self._spatial()]
+        at += [tiles.get(a, a.var) for a in self._spatial()]
         return Compute(self.source.axes, Read(inverse, tuple(at)), self.source.hints)
 
     def _stage(self, part: str, axes: tuple[Axis, ...], body: Expr) -> Tensor:

@@ -22,12 +22,16 @@ from typing import Any, TypeAlias
 import numpy as np
 import onnx
 
+from tilewright.expr.index.extents import minimum, plain
+from tilewright.expr.nodes import Extent
+from tilewright.expr.operators.shapes import number
 from tilewright.expr.sizes import most
 from tilewright.graph.builder import BodyBuilder, GraphBuilder
 from tilewright.graph.ir import Array, Branches, Loop, Node, Refusal, Value, live_nodes
 from tilewright.graph.onnx.gradient import gradients
 from tilewright.graph.onnx.ops.call import Known, Rejected
 from tilewright.graph.onnx.region import SubgraphImporter
+from tilewright.graph.onnx.rows import Ends
 from tilewright.graph.passes.fold_constants import evaluate
 from tilewright.ground.errors import ExprError
 
@@ -129,22 +133,31 @@ def loop(region: SubgraphImporter, inputs: Sequence[Known]) -> Sequence[Known]:
         if is_known:
             raise
         open_ = next(v for v in course if not v.is_constant)
-        raise Rejected(str(error), open_) from error
+        raise Rejected(str(error), open_, error.unlimited) from error
 
 
 Way: TypeAlias = Callable[[], Sequence[Known]]
 
 
 def _first(region: SubgraphImporter, *ways: Way) -> Sequence[Known]:
-    """The result of the first way that works; the last one's refusal counts."""
+    """The result of the first way that works; the last one's refusal counts, if none asked for a
+    limit.
+    """
     *others, last = ways
+    asked: Rejected | None = None
     for way in others:
         try:
             with region.attempt():
                 return way()
-        except (Rejected, ExprError):
-            continue
-    return last()
+        except (Rejected, ExprError) as error:
+            asked = error if isinstance(error, Rejected) and error.unlimited else asked
+    if asked is None:
+        return last()
+    try:
+        with region.attempt():
+            return last()
+    except (Rejected, ExprError):
+        raise asked from None
 
 
 def _loop_node(region: SubgraphImporter, inputs: Sequence[Known]) -> Sequence[Known]:
@@ -161,43 +174,54 @@ def _loop_node(region: SubgraphImporter, inputs: Sequence[Known]) -> Sequence[Kn
     _check_carried(start, results)
     names = [*region.node.output] + [""] * (len(results) - len(region.node.output))
     stacked = [v for v, name in zip(results, names, strict=True) if name][len(start) :]
-    count = None if trips is None or trips.constant is None else int(trips.constant.item())
-    count = None if count is not None and count >= ENDLESS else count
+    count = _trip_count(region, trips)
+    counted = trips is not None and count is None
+    count = None if isinstance(count, int) and count >= ENDLESS else count
     conditional = not all(v.constant is not None and v.constant.all() for v in (after, condition))
-    counted = trips is not None and trips.constant is None
     begins = condition.constant is not None and bool(condition.constant.all())
     steps = _steps(body, after, results, start) if conditional and begins and not counted else None
     if steps is not None:
-        count, conditional = steps if count is None else min(steps, count), False
+        count, conditional = steps if count is None else minimum(steps, count), False
+    rows = [n for n in names[len(start) :] if n]
+    ends = Ends(region, count, trips if counted else None)
+    if rows and (count is None or conditional):
+        decisive = next((v for v in (trips, condition, after) if v and not v.is_constant), None)
+        ends = ends.limited(rows[0], decisive, conditional)
     if not conditional:
         body.inputs.remove(going)
-    if any(names[len(start) :]) and (count is None or conditional):
-        decisive = next((v for v in (trips, condition, after) if v and not v.is_constant), None)
-        raise Rejected(
-            "it stacks a row a step, but how many steps it takes depends on data, and so does the "
-            "shape of its result",
-            decisive,
-        )
-    if count == 0 and stacked:
+    if ends.count == 0 and stacked:
         raise Rejected("it never runs, so that its outputs have no shape")
-    if count is None and not counted and not conditional:
+    if ends.count is None and ends.trips is None and not conditional:
         raise Rejected("nothing ends it")
     flags = [region.builder.reshape(condition, ())] if conditional else []
+    taken = ends.steps(body, 2 + len(start))
+    carried = [*([after] if conditional else []), *results[: len(start)], *taken]
     what = Loop(
-        body.finish([*([after] if conditional else []), *results[: len(start)], *stacked]),
-        count,
-        len(start) + conditional,
+        body.finish([*carried, *stacked]),
+        ends.count,
+        len(carried),
         0,
         (False,) * len(stacked),
-        counted,
+        ends.trips is not None,
         conditional,
     )
-    first = [trips] if counted and trips is not None else []
-    made = list(
-        region.builder.control(what, [*first, *flags, *start, *body.captured], region.name)
-    )[conditional:]
-    rows = iter(made[len(start) :])
-    return [*made[: len(start)], *(next(rows) if n else None for n in names[len(start) :])]
+    first = [] if ends.trips is None else [ends.trips]
+    none = [region.constant(np.array(0, np.int64)) for _ in taken]
+    given = [*first, *flags, *start, *none, *body.captured]
+    made = list(region.builder.control(what, given, region.name))
+    found = iter(ends.rows(made[: len(carried)], made[len(carried) :]))
+    kept = made[conditional : conditional + len(start)]
+    return [*kept, *(next(found) if n else None for n in names[len(start) :])]
+
+
+def _trip_count(region: SubgraphImporter, trips: Value | None) -> Extent | None:
+    """A trip count that is known, but for sizes."""
+    if trips is None:
+        return None
+    if trips.constant is not None:
+        return int(trips.constant.item())
+    extents = region.builder.vectors.get(trips)
+    return None if extents is None else plain(extents.item())
 
 
 def _steps(
@@ -298,7 +322,8 @@ def scan(region: SubgraphImporter, inputs: Sequence[Known]) -> Sequence[Known]:
         per("output_axes", outputs),
         per("output_directions", outputs),
     )
-    ways = [found.looped] if found.length > WRITTEN_OUT else []
+    few = isinstance(found.length, int) and found.length <= WRITTEN_OUT
+    ways = [] if few else [found.looped]
     return _first(region, *ways, found.written_out)
 
 
@@ -318,8 +343,8 @@ class _Scan:
     out_backwards: Sequence[int]
 
     @property
-    def length(self) -> int:
-        return self.scanned[0].shape[self.axes[0]]
+    def length(self) -> Extent:
+        return self.scanned[0].extents[self.axes[0]]
 
     def looped(self) -> Sequence[Known]:
         """One body for all slices; the scanned dimension becomes the leading one."""
@@ -340,15 +365,15 @@ class _Scan:
 
     def written_out(self) -> Sequence[Known]:
         """The body once for every slice."""
-        if self.length > MOST_ITERATIONS:
+        length = number(self.length, "the number of its steps")
+        if length > MOST_ITERATIONS:
             raise Rejected(f"it has more than {MOST_ITERATIONS} iterations")
         carried = list(self.carried)
         columns: list[list[Known]] = [[] for _ in self.out_axes]
-        for number in range(self.length):
+        for step in range(length):
             rows = zip(self.scanned, self.axes, self.backwards, strict=True)
-            last = self.length - 1
             parts = [
-                self.region.builder.take(v, last - number if b else number, a) for v, a, b in rows
+                self.region.builder.take(v, length - 1 - step if b else step, a) for v, a, b in rows
             ]
             results = self.region.run(self.body, [*carried, *parts])
             carried = list(results[: len(carried)])

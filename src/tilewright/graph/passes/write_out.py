@@ -35,7 +35,7 @@ def write_out(graph: Graph) -> Graph:
 
 def unrolled(b: GraphBuilder, loop: Loop, inputs: Sequence[Value]) -> list[Value]:
     """The results of a loop of a known length, step by step."""
-    assert loop.trips is not None
+    assert isinstance(loop.trips, int)
     carried = list(inputs[: loop.carried])
     scanned = inputs[loop.carried : loop.carried + loop.scanned]
     captured = inputs[loop.carried + loop.scanned :]

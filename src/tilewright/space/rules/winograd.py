@@ -21,7 +21,7 @@ from tilewright.expr.rewrites.winograd import (
     rewrite,
 )
 from tilewright.schedule.state import Role, Stage
-from tilewright.schedule.steps import Winograd
+from tilewright.schedule.steps import Winograd, WinogradGrid
 from tilewright.space.derivation import Derivation, Rule, Verdict
 
 TILE = 4  # outputs a window: of 2, the transforms cost what the products save
@@ -34,7 +34,7 @@ def _can_transform(d: Derivation) -> Verdict:
     found = _found(d)
     if found is None:
         return Verdict.NO
-    new = rewrite(d.working.tensor, found, TILE)
+    new = rewrite(d.working.tensor, found, TILE, d.is_sized)
     pays = _share(d.working, found, new) <= GREATEST_SHARE and _uses(new) >= LEAST_USES
     return Verdict.APPLY if pays else Verdict.NO
 
@@ -68,7 +68,8 @@ def _transform(d: Derivation) -> list[Derivation]:
     found = _found(d)
     assert found is not None
     name = d.working.name
-    d.apply(Winograd(name, tuple(w.axis for w in found.windows), TILE))
+    step = WinogradGrid if d.is_sized else Winograd
+    d.apply(step(name, tuple(w.axis for w in found.windows), TILE))
     d.variant = (*d.variant, f"{name}: tiles of {TILE} x {TILE}")
     return [d]
 

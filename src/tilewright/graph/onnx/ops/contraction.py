@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from tilewright.expr.nodes import Extent
-from tilewright.expr.operators.shapes import numbers
+from tilewright.expr.operators.shapes import number, numbers
 from tilewright.graph.ir import Attribute, Value
 from tilewright.graph.onnx.ops.call import OperatorCall, Translator
 
@@ -53,13 +53,18 @@ def sliding(
     listed = pads if auto_pad == "NOTSET" and pads else (0,) * (2 * len(spatial))
     padding = tuple(zip(listed[: len(spatial)], listed[len(spatial) :], strict=True))
     if auto_pad not in ("NOTSET", "VALID"):
-        sides = numbers(spatial, f"auto_pad {auto_pad}")
-        rows = zip(sides, kernel, found["stride"], found["dilation"], strict=True)
-        padding = tuple(
-            _shared(call, auto_pad, max(0, (-(-n // s) - 1) * s + (k - 1) * d + 1 - n))
-            for n, k, s, d in rows
-        )
+        rows = zip(spatial, kernel, found["stride"], found["dilation"], strict=True)
+        padding = tuple(_shared(call, auto_pad, _total(auto_pad, *row)) for row in rows)
     return {**found, "padding": padding}
+
+
+def _total(auto_pad: str, extent: Extent, kernel: int, stride: int, dilation: int) -> int:
+    """The padding with which there are as many windows as strides."""
+    reach = (kernel - 1) * dilation + 1
+    if stride == 1:
+        return reach - 1
+    n = number(extent, f"auto_pad {auto_pad} with the stride {stride}")
+    return max(0, (-(-n // stride) - 1) * stride + reach - n)
 
 
 def _shared(call: OperatorCall, auto_pad: str, total: int) -> tuple[int, int]:

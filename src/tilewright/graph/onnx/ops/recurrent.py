@@ -17,7 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.expr.operators.shapes import number, numbers
+from tilewright.expr.index.extents import mul
+from tilewright.expr.nodes import Extent
+from tilewright.expr.operators.movement import END
+from tilewright.expr.operators.shapes import numbers
+from tilewright.expr.sizes import most
 from tilewright.graph.builder import BodyBuilder
 from tilewright.graph.ir import Loop, Value
 from tilewright.graph.onnx.ops.call import Known, OperatorCall, Translator
@@ -138,9 +142,9 @@ class _Sequence:
         return len(self.backwards) > 1
 
     @property
-    def time(self) -> int:
+    def time(self) -> Extent:
         """How many steps."""
-        return number(self.x.extents[0], f"the time of {self.call.name}")
+        return self.x.extents[0]
 
     @property
     def reverse(self) -> bool:
@@ -164,7 +168,7 @@ class _Sequence:
         time, batch, features = self.time, *x.extents[1:]
         if self.both:
             x = emit("concat", x, self.reversed(x, 0), axis=0)
-            x = self.call.builder.reshape(x, (2, time * batch, features))
+            x = self.call.builder.reshape(x, (2, mul(time, batch), features))
         gates = d.times(x, d.w)
         if d.bias is not None:
             gates = emit("add", gates, self.bias(d.bias))
@@ -190,11 +194,13 @@ class _Sequence:
             return None
         if lengths.constant is not None and (lengths.constant == time).all():
             return None
-        steps = np.arange(time).reshape(time, 1, 1)
+        longest = most(time, self.call.builder.sizes)
+        steps = self.call.literal(np.arange(longest).reshape(longest, 1, 1), lengths)
+        steps = self.call.cut(steps, 0, 0, time)
         if self.both:
-            steps = np.stack([steps, steps[::-1]], 1)
+            steps = self.call.builder.stacked([steps, self.reversed(steps, 0)], 1)
         row = self.call.builder.reshape(lengths, (batch, 1))
-        return self.call.emit("greater", row, self.call.literal(steps, lengths))
+        return self.call.emit("greater", row, steps)
 
     def step(
         self, d: Weights, gates: Value, running: Value | None, states: Sequence[Value]
@@ -223,7 +229,7 @@ class _Sequence:
         backwards = (self.reverse,) * (len(scanned) + shown)
         loop = Loop(graph, self.time, len(states), len(scanned), backwards)
         given = [*states, *scanned, *body.captured]
-        if self.time <= LONGEST_WRITTEN_OUT:
+        if isinstance(self.time, int) and self.time <= LONGEST_WRITTEN_OUT:
             results = unrolled(self.call.builder, loop, given)
         else:
             results = list(self.call.builder.control(loop, given, name))
@@ -240,10 +246,9 @@ class _Sequence:
 
     def reversed(self, x: Value, axis: int) -> Value:
         """`x` in reverse order along `axis`."""
-        n = number(x.extents[axis], x.name)
-        if n == 1:
+        if x.extents[axis] == 1:
             return x
-        return self.call.builder.sliced(x, (n - 1,), (-n - 1,), (-1,), (axis,), self.call.name)
+        return self.call.builder.sliced(x, (-1,), (-END,), (-1,), (axis,), self.call.name)
 
 
 def _outputs(

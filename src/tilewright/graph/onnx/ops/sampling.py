@@ -18,6 +18,7 @@ from tilewright.expr.operators.shapes import number, numbers
 from tilewright.graph.ir import Array, Value
 from tilewright.graph.onnx.ops.call import Given, OperatorCall, Translator
 from tilewright.graph.onnx.ops.contraction import Ints, channels_first, channels_last, sliding
+from tilewright.graph.onnx.ops.resizing import Moving, picked, scaled, weighed
 
 TAPS = 4  # inputs of an output: as many as a cubic kernel has
 
@@ -39,7 +40,7 @@ def resize(
     extrapolation_value: float = 0.0,
     **kernel: float,
 ) -> Value:
-    """Scales, sizes and the region must be known at import."""
+    """Scales, sizes and the region must be known at import, but for sizes of the model's."""
     if call.opset < 11:
         return upsample(call, x, roi, mode=mode)
     if mode not in MODES:
@@ -48,10 +49,15 @@ def resize(
     over = [call.axis(int(a), x.rank) for a in axes or range(x.rank)]
     wanted = () if sizes is None else call.extents(sizes, "sizes")
     factors = None if wanted else call.constant(scales, "scales")
+    moving: dict[int, Moving] = {}
     if x.varies:
         if roi is not None and roi.elements:
             call.reject("its region is of an image that varies")
-        over, wanted, factors = _numbered(call, x, over, wanted, factors)
+        over, wanted, factors, moving = _numbered(call, x, over, wanted, factors)
+    if moving:
+        filtered = mode == "cubic" or kernel.get("antialias") or kernel.get("exclude_outside")
+        if filtered or keep_aspect_ratio_policy != "stretch":
+            call.reject(f"it resizes {x} in a way that needs numbers: {mode=}, {kernel}")
     sides = {d: number(x.extents[d], x.name) for d in over}
     if wanted:
         found = _from_sizes(call, sides, numbers(wanted, "its size"), keep_aspect_ratio_policy)
@@ -66,16 +72,22 @@ def resize(
         call.table(size, TAPS)
         if size != sides[d] or scale != 1.0 or where == "tf_crop_and_resize":
             at[d] = _positions(where, sides[d], size, scale, low, high)
-    image = x.rank > 2 and all(d >= 2 for d in at)
+    image = x.rank > 2 and all(d >= 2 for d in (*at, *moving))
     y = channels_last(call, x) if image else x
     if MODES[mode] == "nearest":
         picks = {d: _nearest(v, nearest_mode, sides[d]) for d, v in at.items()}
         y = _picked(call, y, {d - image: v for d, v in picks.items()})
+        for d, m in moving.items():
+            y = picked(call, y, d - image, m, where, nearest_mode)
     else:
         scale_of = {d: scale for d, (scale, _) in zip(over, found, strict=True)}
         for d, v in at.items():
-            tables = _weights(call, MODES[mode], v, scale_of[d], sides[d], **kernel)
+            taps, shares = _weights(call, MODES[mode], v, scale_of[d], sides[d], **kernel)
+            kind = np.float64 if y.dtype == "float64" else np.float32
+            tables = call.literal(taps), call.literal(shares.astype(kind))
             y = _weighed(call, y, d - image, *tables)
+        for d, m in moving.items():
+            y = _weighed(call, y, d - image, *weighed(call, m, where))
     y = channels_first(call, y) if image else y
     if where == "tf_crop_and_resize":
         y = _filled_outside(call, sides, y, at, extrapolation_value)
@@ -126,18 +138,24 @@ Sides = dict[int, int]
 
 def _numbered(
     call: OperatorCall, x: Value, axes: Ints, sizes: Shape, scales: Array | None
-) -> tuple[list[int], Shape, Array | None]:
-    """The dimensions that are numbers, and their sizes and scales; the others must stay."""
+) -> tuple[list[int], Shape, Array | None, dict[int, Moving]]:
+    """The dimensions that are numbers, and their sizes and scales; and the others that move."""
     if len(axes) not in (len(sizes), 0 if scales is None else len(scales)):
         call.reject(f"it needs scales or sizes for the dimensions {axes}")
-    kept = [n for n, d in enumerate(axes) if isinstance(x.extents[d], int)]
-    for n in set(range(len(axes))) - set(kept):
-        if not (sizes[n] == x.extents[axes[n]] if sizes else scales is None or scales[n] == 1.0):
-            call.reject(f"it resizes {x} along dimension {axes[n]}, which must be a number")
+    ends = [(x.extents[d], sizes[n] if sizes else x.extents[d]) for n, d in enumerate(axes)]
+    kept = [n for n, both in enumerate(ends) if all(isinstance(e, int) for e in both)]
+    moving = {}
+    for n in sorted(set(range(len(axes))) - set(kept)):
+        before, after = ends[n]
+        scale = 1.0 if scales is None else float(scales[n])
+        if before != after or scale != 1.0:
+            by_scale = scales is not None
+            moving[axes[n]] = scaled(call, before, scale) if by_scale else Moving(before, after)
     return (
         [axes[n] for n in kept],
         tuple(sizes[n] for n in kept) if sizes else (),
         None if scales is None else scales[kept],
+        moving,
     )
 
 
@@ -251,11 +269,11 @@ def _picked(call: OperatorCall, x: Value, at: dict[int, Array]) -> Value:
     return y
 
 
-def _weighed(call: OperatorCall, x: Value, axis: int, at: Array, weights: Array) -> Value:
+def _weighed(call: OperatorCall, x: Value, axis: int, at: Value, weights: Value) -> Value:
     kind = x.dtype
     x = x if as_dtype(kind).is_float else call.cast(x, "float32")
-    table = weights.astype(np.float64 if x.dtype == "float64" else np.float32)
-    y = call.emit("resample", x, call.literal(at), call.literal(table), axis=axis)
+    table = call.cast(weights, "float64" if x.dtype == "float64" else "float32")
+    y = call.emit("resample", x, at, table, axis=axis)
     return y if y.dtype == kind else call.cast(call.emit("round_half_even", y), kind)
 
 

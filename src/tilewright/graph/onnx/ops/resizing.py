@@ -1,0 +1,155 @@
+"""Resizing along dimensions that vary with sizes.
+
+    at = (i + 0.5) · in / out − 0.5        of every output i of a call, from its extents
+
+Positions, taps and weights are values here, computed in each call by small kernels, where those of
+known extents are tables (`sampling`). By a whole factor, the nearest element is index arithmetic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tilewright.expr.index.extents import floordiv, maximum, minimum, mul, sub
+from tilewright.expr.nodes import Extent
+from tilewright.expr.sizes import most, simplified
+from tilewright.expr.text import extent_text
+from tilewright.graph.ir import Array, Value
+from tilewright.graph.onnx.ops.call import OperatorCall
+
+LONGEST_FRACTION = 64
+"""Scales are numerator / denominator up to here."""
+
+
+@dataclass(frozen=True)
+class Moving:
+    """A dimension with its extents before and after: by `scale`, or None where by the extents."""
+
+    before: Extent
+    after: Extent
+    scale: float | None = None
+
+    @property
+    def factor(self) -> int:
+        """The whole number of outputs for each input; 0 where there is none."""
+        found = (k for k in range(1, LONGEST_FRACTION) if mul(self.before, k) == self.after)
+        return next(found, 0) if self.scale is None else int(self.scale) * self.scale.is_integer()
+
+
+def scaled(call: OperatorCall, before: Extent, scale: float) -> Moving:
+    """A dimension that is resized by a constant scale."""
+    whole, parts = next(
+        (
+            (round(scale * parts), parts)
+            for parts in range(1, LONGEST_FRACTION)
+            if abs(round(scale * parts) / parts - scale) < 1e-6 * scale
+        ),
+        (0, 1),
+    )
+    if not whole:
+        call.reject(f"its scale {scale:g} of {extent_text(before)} is no simple fraction")
+    after = floordiv(mul(before, whole), parts)
+    return Moving(before, simplified(after, call.builder.sizes), scale)
+
+
+def picked(
+    call: OperatorCall, x: Value, axis: int, moving: Moving, where: str, rounding: str
+) -> Value:
+    """The nearest elements along `axis` of `x`, channels last."""
+    factor = moving.factor
+    if factor and 1 <= axis < x.rank - 1 and _repeats(factor, where, rounding):
+        shape = list(x.extents)
+        shape[axis] = moving.after
+        return call.emit("upsample_nearest", x, shape=tuple(shape[1:-1]))
+    at = _rounded(call, _positions(call, moving, where), rounding)
+    return call.emit("gather", x, _inside(call, call.cast(at, "int64"), moving), axis=axis)
+
+
+def weighed(call: OperatorCall, moving: Moving, where: str) -> tuple[Value, Value]:
+    """The two inputs [outputs, 2] of each output, and their weights."""
+    at = _positions(call, moving, where)
+    low = call.emit("floor", at)
+    share, first = call.emit("subtract", at, low), call.cast(low, "int64")
+    taps = [first, call.emit("add", first, call.literal(1, first))]
+    weights = [call.emit("subtract", call.literal(1.0, share), share), share]
+    inside = [_inside(call, t, moving) for t in taps]
+    return call.builder.stacked(inside, 1), call.builder.stacked(weights, 1)
+
+
+def _positions(call: OperatorCall, moving: Moving, where: str) -> Value:
+    """The float32 input coordinate of every output (see `sampling`)."""
+    after, before = moving.after, moving.before
+    longest = most(after, call.builder.sizes)
+    call.table(longest)
+    steps = call.literal(np.arange(longest, dtype=np.float32))
+    i, emit = call.cut(steps, 0, 0, after), call.emit
+    if where == "align_corners":
+        last = _number(call, maximum(sub(after, 1), 1))
+        return emit("divide", emit("multiply", i, _number(call, sub(before, 1))), last)
+    if where not in SHIFTS:
+        call.reject(f"coordinates by {where} need a number where the extent is {before}")
+    ahead, back = SHIFTS[where]
+    if moving.scale is not None:
+        scale = call.literal(moving.scale, i)
+    else:
+        scale = emit("divide", _number(call, after), _number(call, before))
+    at = emit("add", i, call.literal(ahead, i)) if ahead else i
+    at = emit("divide", at, scale)
+    at = emit("subtract", at, call.literal(back, at)) if back else at
+    if where == "pytorch_half_pixel":  # a single output has the first element
+        at = emit("multiply", at, _number(call, minimum(maximum(sub(after, 1), 0), 1)))
+    return at
+
+
+SHIFTS = {
+    "asymmetric": (0.0, 0.0),
+    "half_pixel": (0.5, 0.5),
+    "pytorch_half_pixel": (0.5, 0.5),
+    "tf_half_pixel_for_nn": (0.5, 0.0),
+}
+"""What is added to an output's number before it is divided by the scale, and taken off after."""
+
+
+def _number(call: OperatorCall, extent: Extent) -> Value:
+    """An extent as a float32 number."""
+    if isinstance(extent, int):
+        return call.literal(np.float32(extent))
+    vector = call.builder.vector(f"{call.name}.n", np.array(extent, object), "int64")
+    return call.cast(call.builder.tensor(vector), "float32")
+
+
+def _rounded(call: OperatorCall, at: Value, rounding: str) -> Value:
+    op, shift = ROUNDED[rounding]
+    return call.emit(op, call.emit("add", at, call.literal(shift, at)) if shift else at)
+
+
+ROUNDED = {
+    "floor": ("floor", 0.0),
+    "ceil": ("ceil", 0.0),
+    "round_prefer_floor": ("ceil", -0.5),
+    "round_prefer_ceil": ("floor", 0.5),
+}
+
+
+def _repeats(factor: int, where: str, rounding: str) -> bool:
+    """Whether outputs from `i * factor` on all have input i."""
+    if where not in SHIFTS:
+        return False
+    ahead, back = SHIFTS[where]
+    op, shift = ROUNDED[rounding]
+    at = (np.arange(factor) + ahead) / factor - back + shift
+    round_: Mapping[str, Callable[[Array], Array]] = {"floor": np.floor, "ceil": np.ceil}
+    return not round_[op](at).any()
+
+
+def _inside(call: OperatorCall, at: Value, moving: Moving) -> Value:
+    """Positions from 0 to the last; there is none before."""
+    low = call.emit("maximum", at, call.literal(0, at))
+    last = sub(moving.before, 1)
+    if isinstance(last, int):
+        return call.emit("minimum", low, call.literal(last, at))
+    vector = call.builder.vector(f"{call.name}.last", np.array(last, object), "int64")
+    return call.emit("minimum", low, call.builder.tensor(vector))
