@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper
 from typer.testing import Result
 
 import tilewright as tw
@@ -40,11 +40,10 @@ def test_a_symbolic_shape_that_no_range_fits(tmp_path: Path) -> None:
     """The reason is the missing value, whatever refuses the usual range."""
     x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 24])
     y = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
-    k = numpy_helper.from_array(np.array([3]), "k")
-    node = helper.make_node("TopK", ["x", "k"], ["y", "i"], axis=0)
-    proto = helper.make_model(helper.make_graph([node], "g", [x], [y], [k]))
-    onnx.save(proto, tmp_path / "top.onnx")
-    check_error(cli("run", tmp_path / "top.onnx"), "dimension 0 (n)", "no value; give --shape n=N")
+    node = helper.make_node("Hardmax", ["x"], ["y"], axis=0)
+    proto = helper.make_model(helper.make_graph([node], "g", [x], [y]))
+    onnx.save(proto, tmp_path / "hard.onnx")
+    check_error(cli("run", tmp_path / "hard.onnx"), "dimension 0 (n)", "no value; give --shape n=N")
 
 
 def test_a_value_that_has_to_be_known(tmp_path: Path) -> None:
@@ -53,6 +52,24 @@ def test_a_value_that_has_to_be_known(tmp_path: Path) -> None:
     for command in ("run", "compile", "bench", "tune"):
         check_error(cli(command, model), "must be known", "--constant s=VALUE")
     assert cli("compile", model, "--constant", "s=3,2").exit_code == 0
+
+
+def test_what_data_decide_has_a_limit(tmp_path: Path) -> None:
+    ends = [helper.make_tensor_value_info(n, TensorProto.INT64, []) for n in "abc"]
+    y = helper.make_tensor_value_info("y", TensorProto.INT64, None)
+    node = helper.make_node("Range", ["a", "b", "c"], ["y"])
+    model = tmp_path / "range.onnx"
+    imports = [helper.make_opsetid("", 17)]
+    graph = helper.make_graph([node], "g", ends, [y])
+    onnx.save(helper.make_model(graph, opset_imports=imports, ir_version=8), model)
+    check_error(cli("compile", model), "depends on data", "give --limit y=N, --constant")
+    assert cli("compile", model, "--limit", "y=9").exit_code == 0
+    check_error(cli("compile", model, "--limit", "y"), "--limit 'y' is not NAME=N")
+    for name, array in (("a", 3), ("b", 8), ("c", 2)):
+        np.save(tmp_path / f"{name}.npy", np.array(array))
+    inputs = [word for n in "abc" for word in ("--input", f"{n}={tmp_path / n}.npy")]
+    given = cli("run", model, "--limit", "y=9", "--check", *inputs)
+    assert given.exit_code == 0 and "int64[3]" in given.output, given.output
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,13 @@ import onnx.shape_inference
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
+from tilewright.expr.dtypes import DTYPES
+from tilewright.expr.nodes import Expr, Var
 from tilewright.expr.sizes import extent_at
-from tilewright.graph.ir import Branches, Control, Graph, Node, Refusal, Value, verify
+from tilewright.graph.ir import Branches, Control, Graph, Node, Refusal, Selection, Value, verify
 from tilewright.graph.partition import Partition
 from tilewright.graph.passes.fold_constants import evaluate
+from tilewright.graph.selections import selected
 from tilewright.ground.errors import RunError
 
 Array = np.ndarray[Any, Any]
@@ -23,30 +26,60 @@ Array = np.ndarray[Any, Any]
 def run_graph(graph: Graph, inputs: Mapping[str, Array]) -> list[Array]:
     """Outputs of `graph`, node by node, each by the reference semantics of its math."""
     verify(graph)
-    return _run(graph, [inputs[v.name] for v in graph.inputs])
+    return _run(graph, [inputs[v.name] for v in graph.inputs], {})
 
 
-def _run(graph: Graph, arrays: Sequence[Array]) -> list[Array]:
+def _run(graph: Graph, arrays: Sequence[Array], sizes: dict[str, int]) -> list[Array]:
+    """`sizes` are those found so far; inputs give more of them, and so do selections."""
     known: dict[Value, Array] = dict(zip(graph.inputs, arrays, strict=True))
+    for value, array in known.items():
+        pairs = zip(value.extents, array.shape, strict=True)
+        sizes |= {e.name: n for e, n in pairs if isinstance(e, Var)}
     for node in graph.nodes:
         if node.control is not None:
             given = [known[v] if v.constant is None else v.constant for v in node.inputs]
-            known.update(zip(node.outputs, _control(node.control, given), strict=True))
+            known.update(zip(node.outputs, _control(node.control, given, sizes), strict=True))
             continue
         operands = tuple(
-            v if v.is_constant else Value(v.name, v.shape, v.dtype, known[v]) for v in node.inputs
+            v if v.is_constant else Value(v.name, known[v].shape, v.dtype, known[v])
+            for v in node.inputs
         )
-        known[node.output] = evaluate(Node(node.op, operands, node.attributes, node.output))
+        attributes = {k: _at(a, sizes) for k, a in node.attributes.items()}
+        output = Value(node.output.name, _at(node.output.extents, sizes), node.output.dtype)
+        if 0 in output.extents or any(0 in v.extents for v in operands):
+            assert 0 in output.extents or node.op == "reduce_sum", f"{node} of nothing"
+            known[node.output] = np.zeros(output.shape, DTYPES[output.dtype].numpy)
+        else:
+            known[node.output] = evaluate(Node(node.op, operands, attributes, output))
     return [known[v] if v.constant is None else v.constant for v in graph.outputs]
 
 
-def _control(what: Control, given: list[Array]) -> list[Array]:
+def _at(attribute: Any, sizes: Mapping[str, int]) -> Any:
+    """An attribute, or extents, at these values of the sizes."""
+    if isinstance(attribute, tuple):
+        return tuple(_at(a, sizes) for a in attribute)
+    return extent_at(attribute, sizes) if isinstance(attribute, Expr) else attribute
+
+
+def _selected(what: Selection, given: list[Array], sizes: dict[str, int]) -> list[Array]:
+    """What a library function finds, and a size with it."""
+    count, found = selected(what.kind, given, _at(what.numbers, sizes))
+    if what.reason and not 0 <= count <= _at(what.limit, sizes):
+        raise RunError(what.reason)
+    if what.size is not None:
+        sizes[what.size.name] = count
+    return found
+
+
+def _control(what: Control, given: list[Array], sizes: dict[str, int]) -> list[Array]:
     """The results of a loop or a choice, as `ir` defines them."""
+    if isinstance(what, Selection):
+        return _selected(what, given, sizes)
     if isinstance(what, Refusal):
         raise RunError(what.reason)
     if isinstance(what, Branches):
-        return _run(what.then if given[0] else what.otherwise, given[1:])
-    trips = int(given.pop(0)) if what.counted else what.trips
+        return _run(what.then if given[0] else what.otherwise, given[1:], sizes)
+    trips = int(given.pop(0)) if what.counted else _at(what.trips, sizes)
     carried, rest = given[: what.carried], given[what.carried :]
     scanned, captured = rest[: what.scanned], rest[what.scanned :]
     columns: list[list[Array]] = [[] for _ in range(what.stacked)]
@@ -54,14 +87,20 @@ def _control(what: Control, given: list[Array]) -> list[Array]:
     while (trips is None or t < trips) and (not what.conditional or carried[0]):
         pairs = zip(scanned, what.backwards, strict=False)
         rows = [a[-1 - t if back else t] for a, back in pairs]
-        results = _run(what.body, [np.array(t), *carried, *rows, *captured])
+        results = _run(what.body, [np.array(t), *carried, *rows, *captured], sizes)
         carried = results[: what.carried]
         for column, row in zip(columns, results[what.carried :], strict=True):
             column.append(row)
         t += 1
     backwards = what.backwards[what.scanned :]
-    stacked = [np.stack(c[::-1] if b else c) for c, b in zip(columns, backwards, strict=True)]
-    return [*carried, *stacked]
+    turned = [c[::-1] if b else c for c, b in zip(columns, backwards, strict=True)]
+    rows = zip(turned, what.body.outputs[what.carried :], strict=True)
+    return [*carried, *(np.stack(c) if c else _none(v, sizes) for c, v in rows)]
+
+
+def _none(row: Value, sizes: Mapping[str, int]) -> Array:
+    """No rows."""
+    return np.empty((0, *_at(row.extents, sizes)), DTYPES[row.dtype].numpy)
 
 
 def run_partition(

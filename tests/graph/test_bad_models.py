@@ -150,9 +150,9 @@ def test_one_value_serves_every_dimension_of_its_name() -> None:
 
 def test_all_unsupported_nodes_are_listed() -> None:
     nodes = [
-        node("Unique", ["x"], ["v"], name="once"),
+        node("RandomNormalLike", ["x"], ["v"], name="once"),
         node("Relu", ["v"], ["r"]),
-        node("NonZero", ["r"], ["z"], name="zeros"),
+        node("RandomUniformLike", ["r"], ["z"], name="coin"),
         node("Cast", ["z"], ["y"], to=TensorProto.FLOAT),
         node("Resize", ["x", "", "s"], ["w"], name="big", mode="area"),
     ]
@@ -160,8 +160,8 @@ def test_all_unsupported_nodes_are_listed() -> None:
     message = error(make_model(nodes, {"x": (4, 5)}, weights, outputs=("y", "w")))
     assert message.splitlines() == [
         "test: 3 things are not supported:",
-        "  Unique (node once): the shape of its result depends on data",
-        "  NonZero (node zeros): the shape of its result depends on data",
+        "  RandomNormalLike (node once): it is random",
+        "  RandomUniformLike (node coin): it is random",
         "  Resize (node big): mode 'area' is not supported; known: "
         "nearest, linear, bilinear, cubic",
     ]
@@ -199,7 +199,7 @@ def test_every_refusal_names_the_file(tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
     for fault, options in (
         (lambda m: m.graph.node[0].input.insert(0, "gone"), {}),
-        (lambda m: m.graph.node[0].CopyFrom(node("NonZero", ["x"], ["y"])), {}),
+        (lambda m: m.graph.node[0].CopyFrom(node("Bernoulli", ["x"], ["y"])), {}),
         (lambda m: m.graph.input[0].type.tensor_type.shape.dim[0].Clear(), {}),
         (lambda m: None, {"shapes": {"x": (9, 9)}}),
         (lambda m: None, {"constants": {"q": np.ones(1)}}),
@@ -222,13 +222,13 @@ def test_what_follows_from_a_refusal_is_not_told() -> None:
         for side in ("then", "else")
     }
     nodes = [
-        node("Unique", ["x"], ["v"], name="once"),
+        node("RandomNormalLike", ["x"], ["v"], name="once"),
         node("If", ["c"], ["w"], name="choice", **branches),
         node("Add", ["w", "w"], ["y"], name="after"),
     ]
     known = {"c": np.array(True)}
     assert error(make_model(nodes, {"x": (4,)}, known)) == (
-        "test: Unique (node once): the shape of its result depends on data"
+        "test: RandomNormalLike (node once): it is random"
     )
 
 

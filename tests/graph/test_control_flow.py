@@ -184,7 +184,7 @@ def test_rows_of_unknown_number_are_refused() -> None:
     )
     nodes = [
         node("Loop", ["n", "", "x"], ["y", "all"], name="rows", body=body),
-        node("NonZero", ["x"], ["z"], name="zeros"),
+        node("Range", ["n", "n", "n"], ["z"], name="numbers"),
     ]
     model = make_model(nodes, {"x": (2, 3), "n": ()}, dtypes={"n": INT})
     with_output(model, {"y": (FLOAT, 2), "all": (FLOAT, 3), "z": (INT, 2)})

@@ -343,11 +343,11 @@ def test_what_takes_any_batch(name: str) -> None:
 @pytest.mark.parametrize(
     ("nodes", "known", "words"),
     [
-        ([node("TopK", "x n", "y i", axis=1)], {"n": ints(2)}, "TopK .*needs a number .* is seq"),
+        ([node("Hardmax", "x", "y", axis=1)], {}, "Hardmax .*needs a number .* is seq"),
         (
-            [node("Shape", "x", "s"), node("Gather", "s one", "n"), node("TopK", "x n", "y i")],
-            {"one": ints(1)},
-            r"TopK \(node y\): its k \(seq,\) must be numbers, which depend on sizes here",
+            [node("Shape", "x", "s"), node("Gather", "s one", "n"), node("OneHot", "x n v", "y")],
+            {"one": ints(1), "v": ints(0, 1)},
+            r"OneHot \(node y\): its depth \(seq,\) must be numbers, which depend on sizes here",
         ),
         ([node("Reshape", "x t", "y")], {"t": ints(-1, 7)}, "cannot take the shape"),
         ([node("Split", "x", "y z", axis=1)], {}, "a split of x needs a number .* is seq"),

@@ -17,7 +17,7 @@ from tilewright.runtime.symbols import find_symbol
 
 # Code for any processor of an architecture, without what only names the compiler's own.
 FLAGS = ("-std=gnu11", "-O2", "-g0", "-fomit-frame-pointer", "-fno-strict-aliasing")
-FLAGS += ("-fno-sanitize=all", "-fno-stack-protector", "-fno-unwind-tables")
+FLAGS += ("-fno-sanitize=all", "-fno-stack-protector", "-fno-unwind-tables", "-ffp-contract=off")
 DROPPED = re.compile(
     r"^(?:; ModuleID|source_filename|target |!).*\n|, ![\w.]+ !\d+|"
     r' "(?:target-cpu|target-features|tune-cpu|stack-protector-buffer-size)"="[^"]*"',

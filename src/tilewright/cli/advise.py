@@ -19,6 +19,7 @@ from tilewright.cli.options import (
     Chains,
     Constants,
     Json,
+    Limits,
     Math,
     ModelFile,
     Records,
@@ -48,6 +49,7 @@ def advise(
     db: Records = None,
     shape: Shapes = None,
     constant: Constants = None,
+    limit: Limits = None,
     chains: Chains = True,
     math: Math = "float32",
     minutes: Minutes = None,
@@ -64,7 +66,7 @@ def advise(
     Example: tilewright advise resnet50.onnx --minutes 3
     """
     console = output(quiet=json)
-    loaded = load_model(model, shape, constant, chains, math, as_target(None))
+    loaded = load_model(model, shape, constant, limit, chains, math, as_target(None))
     with _progress(console) as told:
         found = tw.advise(loaded, db=db, minutes=minutes, told=told)
     if json:

@@ -20,6 +20,7 @@ from tilewright.cli.options import (
     Constants,
     InputFiles,
     Json,
+    Limits,
     Math,
     ModelFile,
     Records,
@@ -80,6 +81,7 @@ def bench(
     db: Records = None,
     shape: Shapes = None,
     constant: Constants = None,
+    limit: Limits = None,
     chains: Chains = True,
     math: Math = "float32",
     inputs: InputFiles = None,
@@ -107,7 +109,7 @@ def bench(
     cores = host_target().cores
     if threads is not None and threads > cores:
         raise InputError(f"--threads {threads}: there are {count(cores, 'core')}")
-    loaded = load_model(model, shapes, constant, chains, math, chosen)
+    loaded = load_model(model, shapes, constant, limit, chains, math, chosen)
     other = onnxruntime_peer(model, threads or cores) if peer else None
     if peer and other is None:
         console.print(f"onnxruntime is not installed (pip install '{EXTRA}'): not compared.")

@@ -36,12 +36,15 @@ class FirstDifference:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What was computed: the model of a file, on arrays; `constants` are inputs known to us."""
+    """What was computed: the model of a file, on arrays; `constants` are inputs known to us, and
+    `limits` of what data decide.
+    """
 
     file: Path
     inputs: Sequence[BufferSpec]
     arrays: Mapping[str, Array]
     constants: Mapping[str, Array]
+    limits: Mapping[str, int]
     threads: int
 
 
@@ -139,7 +142,7 @@ def first_difference(
         kind = onnx.helper.np_dtype_to_tensor_dtype(array.dtype)
         model.graph.output.append(onnx.helper.make_tensor_value_info(name, kind, array.shape))
     shapes = {spec.name: run.arrays[spec.name].shape for spec in run.inputs}
-    watched = tw.load(model, shapes=shapes, constants=run.constants)
+    watched = tw.load(model, shapes=shapes, constants=run.constants, limits=run.limits)
     net = tw.compile(watched, db, target=target, notes=lambda _: None)
     ours = net.run(run.arrays)
     for before, (name, array) in enumerate(theirs.items()):

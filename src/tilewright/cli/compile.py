@@ -15,6 +15,7 @@ from tilewright.cli.console import output
 from tilewright.cli.options import (
     Chains,
     Constants,
+    Limits,
     Math,
     ModelFile,
     Quiet,
@@ -41,6 +42,7 @@ def compile(
     db: Records = None,
     shape: Shapes = None,
     constant: Constants = None,
+    limit: Limits = None,
     chains: Chains = True,
     math: Math = "float32",
     target: TargetSpec = None,
@@ -73,7 +75,7 @@ def compile(
         needed = [save, refuse_library(save)]
         inspection.refuse_saving(save, chosen)
         protect(needed, model, db)
-    loaded = load_model(model, shape, constant, chains, math, chosen)
+    loaded = load_model(model, shape, constant, limit, chains, math, chosen)
     variants = each_shape(loaded)
     # The plans have the notes.
     found = compilation.compiled(loaded, db, chosen, progress=not quiet, is_own=True)

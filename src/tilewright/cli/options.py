@@ -76,6 +76,16 @@ Constants: TypeAlias = Annotated[
         show_default=False,
     ),
 ]
+Limits: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--limit",
+        metavar="NAME=N",
+        help="How many there may be, at most, where data decide it and nothing else limits it: "
+        "frames=4096, by the name that the error says. May be repeated.",
+        show_default=False,
+    ),
+]
 TargetSpec: TypeAlias = Annotated[
     str | None,
     typer.Option(
@@ -151,12 +161,13 @@ def load_model(
     file: Path,
     shapes: Sequence[str] | None,
     constants: Sequence[str] | None,
+    limits: Sequence[str] | None,
     chains: bool,
     math: str,
     target: Target,
 ) -> tw.Model | tw.ModelSet:
     """The model of a command that takes one."""
-    (model,) = load_models([file], shapes, constants, chains, math, target)
+    (model,) = load_models([file], shapes, constants, limits, chains, math, target)
     return model
 
 
@@ -164,6 +175,7 @@ def load_models(
     files: Sequence[Path],
     shapes: Sequence[str] | None,
     constants: Sequence[str] | None,
+    limits: Sequence[str] | None,
     chains: bool,
     math: str,
     target: Target,
@@ -172,7 +184,8 @@ def load_models(
     if math == "auto":
         math, why = math_of(target)
         remark(f"--math auto is {math}: {why}")
-    read = partial(tw.load, constants=parse_constants(constants), chains=chains, math=math)
+    known = {"constants": parse_constants(constants), "limits": parse_limits(limits)}
+    read = partial(tw.load, **known, chains=chains, math=math)
     given = [parse_shape(text) for text in shapes or ()]
     stems = [file.stem for file in files]
     for stem, name, _ in given:
@@ -189,6 +202,7 @@ def load_models(
         except UnsupportedModel as error:
             ways = [f"--shape {name}=N" for name in error.open]
             ways += [f"--shape {name}=N,N,..." for name in error.unsized]
+            ways += [f"--limit {name}=N" for name in error.unlimited]
             ways += [f"--constant {name}=VALUE" for name in error.unknown_inputs]
             raise UnsupportedModel(error.advised(ways)) from error
     return models
@@ -306,6 +320,19 @@ def parse_constants(given: Sequence[str] | None) -> dict[str, Array]:
                 f"--constant {one_line(text, SHOWN)!r} is not NAME=N,N,...; for example sr=16000"
             )
         found[name] = values if "," in listed else values.reshape(())
+    return found
+
+
+def parse_limits(given: Sequence[str] | None) -> dict[str, int]:
+    """Whole numbers from `NAME=N`; raises InputError."""
+    found = {}
+    for text in given or ():
+        name, equals, number = text.rpartition("=")
+        if not equals or not name or not number.strip().isdecimal():
+            raise InputError(
+                f"--limit {one_line(text, SHOWN)!r} is not NAME=N; for example frames=4096"
+            )
+        found[name] = int(number)
     return found
 
 

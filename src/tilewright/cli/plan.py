@@ -13,6 +13,7 @@ from tilewright.cli.options import (
     DEFAULT_DB,
     Chains,
     Constants,
+    Limits,
     Math,
     ShapesOfModels,
     TargetSpec,
@@ -40,6 +41,7 @@ def plan(
     models: Models,
     shape: ShapesOfModels = None,
     constant: Constants = None,
+    limit: Limits = None,
     chains: Chains = True,
     math: Math = "float32",
     db: NewRecords = DEFAULT_DB,
@@ -55,7 +57,7 @@ def plan(
     Example: tilewright plan resnet50.onnx
     """
     chosen = as_target(target)
-    loaded = load_models(models, shape, constant, chains, math, chosen)
+    loaded = load_models(models, shape, constant, limit, chains, math, chosen)
     output().print(
         str(tw.plan(loaded, db=db, target=chosen, strategy=strategy)),
         highlight=False,

@@ -20,6 +20,7 @@ from tilewright.cli.options import (
     Constants,
     InputFiles,
     Json,
+    Limits,
     Math,
     ModelFile,
     Quiet,
@@ -30,6 +31,7 @@ from tilewright.cli.options import (
     each_shape,
     load_model,
     parse_constants,
+    parse_limits,
     protect,
 )
 from tilewright.cli.parts import compilation
@@ -82,6 +84,7 @@ def run(
     db: Records = None,
     shape: Shapes = None,
     constant: Constants = None,
+    limit: Limits = None,
     chains: Chains = True,
     math: Math = "float32",
     target: TargetSpec = None,
@@ -104,7 +107,7 @@ def run(
         refuse_output(save, (".npz", ".npy"))
         protect([save], model, db, [input_file(text)[1] for text in inputs or ()])
     chosen = as_target(target)
-    loaded = load_model(model, shape, constant, chains, math, chosen)
+    loaded = load_model(model, shape, constant, limit, chains, math, chosen)
     networks, call = compiled(loaded, db, chosen, progress=not quiet)
     fitting = _fitting(networks, each_shape(loaded), inputs or (), seed)
     _refuse_several(save, len(fitting))
@@ -121,7 +124,7 @@ def run(
         told.append({"model": str(model), "seed": seed, "random_inputs": one.random})
         told[-1]["outputs"] = [facts(n, a) for n, a in zip(names, outputs, strict=True)]
         if check:
-            compared = one.compared(model, constant)
+            compared = one.compared(model, constant, limit)
             result = verdict(compared, names, outputs, _allowed(rtol, atol, loaded), db, target)
             agrees, told[-1]["check"] = agrees and result.agrees, result.facts()
             for line in result.lines(bool(one.random)):
@@ -173,10 +176,16 @@ class _Ready:
         for spec, array in zip(self.network.outputs, outputs, strict=True):
             console.print(describe(spec.name, array), soft_wrap=True)
 
-    def compared(self, model: Path, constants: Sequence[str] | None) -> Run:
+    def compared(
+        self, model: Path, constants: Sequence[str] | None, limits: Sequence[str] | None
+    ) -> Run:
         """The same for onnxruntime."""
-        known, threads = parse_constants(constants), host_target().cores
-        return Run(model, self.network.inputs, self.arrays, known, threads)
+        known, bounds, threads = (
+            parse_constants(constants),
+            parse_limits(limits),
+            host_target().cores,
+        )
+        return Run(model, self.network.inputs, self.arrays, known, bounds, threads)
 
 
 def _fitting(

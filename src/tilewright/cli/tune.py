@@ -19,6 +19,7 @@ from tilewright.cli.options import (
     DEFAULT_DB,
     Chains,
     Constants,
+    Limits,
     Math,
     Quiet,
     Seed,
@@ -141,6 +142,7 @@ def tune(
     models: Models,
     shape: ShapesOfModels = None,
     constant: Constants = None,
+    limit: Limits = None,
     chains: Chains = True,
     math: Math = "float32",
     minutes: Minutes = None,
@@ -170,7 +172,7 @@ def tune(
     console = output(quiet)
     commands = None if runner is None else [arguments.command_words(command) for command in runner]
     chosen = as_target(None if cluster else target)  # whose machines know what theirs is
-    loaded = load_models(models, shape, constant, chains, math, chosen)
+    loaded = load_models(models, shape, constant, limit, chains, math, chosen)
     if minutes is not None:  # what a user waits for counts, the loading of modules and models too
         minutes = max(0.0, minutes - (time.monotonic() - begun) / 60)
     goal = parse_objective(objective, sum(len(each_shape(m)) for m in loaded))

@@ -153,6 +153,13 @@ def shape(name: Any, dims: Any) -> Given:
     return found
 
 
+def limits(value: Any) -> dict[str, int]:
+    """How many there may be, at most, of what data decide, by the names of values."""
+    if not isinstance(value, Mapping):
+        raise InputError(f"limits is a mapping such as {{'boxes': 100}}, not {described(value)}")
+    return {str(name): count(f"the limit of {name}", most) for name, most in value.items()}
+
+
 def fixed(shapes: Mapping[str, Given]) -> dict[str, tuple[int, ...]]:
     """Shapes of a module that is exported with them. Raises InputError for ranges."""
     for name, dims in shapes.items():

@@ -330,6 +330,11 @@ class Artifact:
     derived: Sizes = ()
 
     @property
+    def computed(self) -> Sizes:
+        """The sizes that a run of a network finds itself."""
+        return tuple(s for s in self.sizes if s.computed)
+
+    @property
     def status_offset(self) -> int:
         """Where in the scratch the number of a refusal is."""
         return self.scratch_bytes - ALIGNMENT
@@ -357,6 +362,7 @@ class Artifact:
             "rounding": self.rounding,
             **({"refusals": self.refusals} if self.refusals else {}),
             **({"sizes": [[s.name, *s.range] for s in self.sizes]} if self.sizes else {}),
+            **({"computed": [s.name for s in self.computed]} if self.computed else {}),
             **({"derived": [[s.name, *s.range] for s in self.derived]} if self.derived else {}),
         }
 
@@ -381,7 +387,10 @@ class Artifact:
                 report=CodeReport.of_header(header["report"]) if header.get("report") else None,
                 rounding=header.get("rounding", 1.0),
                 refusals=tuple(header.get("refusals", ())),
-                sizes=tuple(Size.of(*fields) for fields in header.get("sizes", ())),
+                sizes=tuple(
+                    replace(Size.of(*fields), computed=fields[0] in header.get("computed", ()))
+                    for fields in header.get("sizes", ())
+                ),
                 derived=tuple(Size.of(*fields) for fields in header.get("derived", ())),
             )
         except (ValueError, KeyError, TypeError) as error:

@@ -24,7 +24,8 @@ APART = 4  # times, values at which programs are measured where nobody says whic
 class Size:
     """A variable called `name`, from `least` to `most`. Programs are measured at `points`, pairs of
     a value and its weight: () are the most, a quarter of it, a quarter of that …, which weigh
-    1 / √value: between "every call counts alike" and "every second does".
+    1 / √value: between "every call counts alike" and "every second does". A network's own run finds
+    the value of one that is `computed`; the shapes of inputs give the others.
     Raises InputError for an empty range, or a point outside of it.
     """
 
@@ -32,6 +33,7 @@ class Size:
     least: int
     most: int
     points: tuple[tuple[int, float], ...] = ()
+    computed: bool = False
 
     def __post_init__(self) -> None:
         if not 0 <= self.least <= self.most or self.most < 1:
@@ -48,7 +50,7 @@ class Size:
 
     @property
     def range(self) -> list[Any]:
-        """All but the name, as JSON has it."""
+        """Its ends and its points, as JSON has them."""
         return [self.least, self.most, *([self.points] if self.points else [])]
 
     @staticmethod

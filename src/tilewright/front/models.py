@@ -213,6 +213,14 @@ Shapes: TypeAlias = Mapping[str, Sequence[Any] | int]
 Constants: TypeAlias = Mapping[str, Any]
 
 
+@dataclass(frozen=True)
+class Known:
+    """What is known of an ONNX model's values: those of inputs, and limits of what data decide."""
+
+    constants: Constants
+    limits: Mapping[str, int]
+
+
 @overload
 def load(
     source: Any,
@@ -220,6 +228,7 @@ def load(
     *,
     shapes: Shapes | None = None,
     constants: Constants | None = None,
+    limits: Mapping[str, int] | None = None,
     chains: bool = True,
     math: str = "float32",
 ) -> Model: ...
@@ -230,6 +239,7 @@ def load(
     *,
     shapes: Sequence[Shapes],
     constants: Constants | None = None,
+    limits: Mapping[str, int] | None = None,
     chains: bool = True,
     math: str = "float32",
 ) -> ModelSet: ...
@@ -239,6 +249,7 @@ def load(
     *,
     shapes: Shapes | Sequence[Shapes] | None = None,
     constants: Constants | None = None,
+    limits: Mapping[str, int] | None = None,
     chains: bool = True,
     math: str = "float32",
     dynamic_shapes: None = None,
@@ -254,9 +265,11 @@ def load(
     such assignments make a ModelSet, whose compiled form picks the network by the shapes of its
     inputs. A dimension that is given nothing varies in a usual range, 1..16 of a batch and 1..512
     else, with a warning that says so. `constants` are inputs of an ONNX model whose values are
-    known now, `{"axes": (1, 2)}`. Without `chains` no two contractions share a kernel. With
-    `math="bfloat16"` contractions with known weights multiply bfloat16 and add float32; "auto" is
-    that where this machine is faster at it, else "float32" (the logger is told why). Raises
+    known now, `{"axes": (1, 2)}`; `limits` say how many there may be, at most, where data decide
+    it, `{"frames": 4096}`, by the name of the value. Without `chains` no two contractions share a
+    kernel. With `math="bfloat16"` contractions with known weights multiply bfloat16 and add
+    float32; "auto" is that where this machine is faster at it, else "float32" (the logger is told
+    why). Raises
     InputError for an argument that cannot be, UnsupportedModel with every operator that cannot be
     taken.
     """
@@ -275,15 +288,16 @@ def load(
         raise InputError(
             f"constants is a mapping such as {{'axes': (1, 2)}}, not {described(constants)}"
         )
+    known = Known(constants or {}, arguments.limits(limits or {}))
     if shapes is None or isinstance(shapes, Mapping):
         given = None if shapes is None else arguments.shapes(shapes)
-        return _import(source, example_inputs, given, constants, chains, math)
+        return _import(source, example_inputs, given, known, chains, math)
     if not isinstance(shapes, Sequence) or isinstance(shapes, str):
         arguments.shapes(shapes)
     if not shapes:
         raise InputError("shapes is an empty sequence: give at least one assignment")
     sized = [arguments.shapes(s) for s in shapes]
-    imported = [_import(source, example_inputs, s, constants, chains, math) for s in sized]
+    imported = [_import(source, example_inputs, s, known, chains, math) for s in sized]
     models = tuple(replace(m, name=_shaped_name(m)) for m in imported)
     names = [m.name for m in models]
     if len(set(names)) < len(names):
@@ -295,18 +309,18 @@ def _import(
     source: Any,
     example_inputs: Any,
     shapes: Mapping[str, arguments.Given] | None,
-    constants: Constants | None,
+    known: Known,
     chains: bool,
     math: str,
 ) -> Model:
     """The model of an ONNX file or a torch module, which has an example."""
     if _is_torch(source):
-        if constants:
+        if known.constants or known.limits:
             raise InputError(
-                "constants belong to an ONNX model; bind arguments of a module instead"
+                "constants and limits belong to an ONNX model; bind arguments of a module instead"
             )
         exported = torch_import.export_module(source, example_inputs, arguments.fixed(shapes or {}))
-        model = _of_onnx(exported.proto, None, None, chains, math, exported.outputs)
+        model = _of_onnx(exported.proto, None, known, chains, math, exported.outputs)
         return replace(model, example=_example(model.facts, exported.example))
     if example_inputs is not None:
         raise InputError(
@@ -319,13 +333,13 @@ def _import(
             f"one at a time, not {described(source)}"
         )
     given = Path(source) if isinstance(source, os.PathLike) else source
-    return _of_onnx(given, shapes, constants, chains, math)
+    return _of_onnx(given, shapes, known, chains, math)
 
 
 def _of_onnx(
     source: Any,
     shapes: Mapping[str, arguments.Given] | None,
-    constants: Constants | None,
+    given: Known,
     chains: bool,
     math: str,
     names: Sequence[str] = (),
@@ -333,11 +347,13 @@ def _of_onnx(
     """The model of an ONNX model, with these names of outputs if there are any: imported only where
     it was not imported before.
     """
-    known = deepcopy(dict(constants or {}))  # arrays may be changed by whoever has them
-    origin = Origin.of(source, shapes or {}, known, math, *names)
+    known = deepcopy(dict(given.constants))  # arrays may be changed by whoever has them
+    limits = [f"{name} <= {most}" for name, most in sorted(given.limits.items())]
+    origin = Origin.of(source, shapes or {}, known, math, *limits, *names)
 
-    def imported(given: Any, opened: Opened | None) -> tuple[Graph, onnx_import.Imported]:
-        found = _ranged(partial(onnx_import.imported, given, shapes, known, opened))
+    def imported(file: Any, opened: Opened | None) -> tuple[Graph, onnx_import.Imported]:
+        read = partial(onnx_import.imported, file, shapes, known, opened, limits=given.limits)
+        found = _ranged(read)
         graph = replace(found.graph, output_names=tuple(names)) if names else found.graph
         graph = passes.simplify(graph)
         return narrow.narrowed(graph) if math == "bfloat16" else graph, found
@@ -347,8 +363,8 @@ def _of_onnx(
         graph, found = imported(source, origin.opened)
         facts = origin.keep(facts_of(graph, found.misfits), found.beside)
     if graph is None or origin.opened is not None:
-        given = origin.content if _is_proto(source) else source  # and so may a message
-        again = partial(_again, imported, given, origin, facts)
+        file = origin.content if _is_proto(source) else source  # and so may a message
+        again = partial(_again, imported, file, origin, facts)
     for problem in facts.warnings:
         warnings.warn(f"{one_line(_path(source)) or facts.name}: {problem}", stacklevel=4)
     lazily, identity = LazyGraph(graph, again), origin.identity(facts)

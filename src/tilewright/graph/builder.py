@@ -12,14 +12,15 @@ nothing are not emitted.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
 
-from tilewright.contract.sizes import Sizes
+from tilewright.contract.sizes import Size, Sizes
 from tilewright.expr.dtypes import dtype as as_dtype
 from tilewright.expr.index.extents import add
-from tilewright.expr.nodes import Extent, Shape
+from tilewright.expr.nodes import Expr, Extent, Shape, Var
 from tilewright.expr.operators.movement import taken_of
 from tilewright.expr.operators.shapes import numbers
 from tilewright.expr.sizes import least, most, simplified
@@ -34,8 +35,11 @@ from tilewright.graph.ir import (
     Loop,
     Node,
     Refusal,
+    Selection,
     Value,
+    computed_sizes,
     live_nodes,
+    sizes_of,
     verify,
 )
 from tilewright.graph.ops import infer
@@ -56,6 +60,7 @@ class GraphBuilder:
         self._names: dict[str, int] = {}
         self.vectors: dict[Value, Array] = {}
         self._computed: dict[Value, Value] = {}
+        self._selected: dict[Hashable, tuple[Expr, tuple[Value, ...]]] = {}
 
     def unique(self, wish: str) -> str:
         """`wish`, or `wish_2`, `wish_3`, … when it is taken."""
@@ -126,6 +131,7 @@ class GraphBuilder:
         match what:
             case Loop():
                 op, results, trips = "loop", what.body.outputs, what.trips
+                self._check_rows(what)
                 rows = (0 if trips is None else trips,)
                 leading: list[Shape] = [()] * what.carried + [rows] * what.stacked
             case Branches():
@@ -134,13 +140,81 @@ class GraphBuilder:
             case Refusal():
                 op, results = "refuse", what.results
                 leading = [()] * len(results)
+            case Selection():
+                op, results = "select", what.results
+                leading = [()] * len(results)
         outputs = [
             Value(self.unique(name or op), (*rows, *v.extents), v.dtype)
             for v, rows in zip(results, leading, strict=True)
         ]
         given = tuple(map(self.tensor, inputs))
         self.nodes.append(Node(op, given, {}, outputs[0], what, tuple(outputs[1:])))
+        self._know(computed_sizes(self.nodes[-1]))
         return tuple(outputs)
+
+    def select(
+        self,
+        kind: str,
+        inputs: Sequence[Value],
+        shapes: Callable[[Expr], Sequence[Shape]],
+        most: int,
+        name: str,
+        numbers: Sequence[Extent] = (),
+        limit: Extent | None = None,
+        reason: str = "",
+    ) -> tuple[Expr, tuple[Value, ...]]:
+        """A size from 0 to `most`, as many as a library function finds (see `Selection`), and that:
+        int64 arrays of the `shapes` for this size; the same for the same question. `limit` is what
+        it may be in this call.
+        """
+        key = (kind, tuple(inputs), tuple(numbers))
+        if key not in self._selected:
+            size = self.new_size(name, most)
+            given = [Value(name, tuple(s), "int64") for s in shapes(Var(size.name))]
+            end = size.most if limit is None else limit
+            what = Selection(kind, tuple(given), tuple(numbers), size, end, reason)
+            self._selected[key] = Var(size.name), self.control(what, inputs, name)
+        return self._selected[key]
+
+    def renamed(self, value: Value, axis: int, extent: Extent, size: Size) -> Value:
+        """`value` with `size`, which becomes its `extent` along `axis`, in place of that."""
+        scalar = np.empty((), object)
+        scalar[()] = extent
+        length = self.vector(f"{value.name}.n", scalar, "int64")
+        what = Selection("number", (Value("n", (), "int64"),), size=size, limit=size.most)
+        self.control(what, [length], f"{value.name}.n")
+        steps = self.constant(f"{value.name}.steps", np.arange(size.most))
+        return self.emit("gather", value, self.cut(steps, 0, 0, Var(size.name)), axis=axis)
+
+    def new_size(self, name: str, most: int) -> Size:
+        """A size that a run computes, from 0 to `most`, called after a value."""
+        return Size(self._size_name(name), 0, max(1, most), computed=True)
+
+    def _know(self, computed: Sizes) -> None:
+        """Have these sizes, too. Raises ExprError where another one is called so."""
+        known = {s.name: s for s in self.sizes}
+        if any(known.get(s.name, s) != s for s in computed):
+            listed = ", ".join(map(str, computed))
+            raise ExprError(f"graphs within it compute other sizes of the same names: {listed}")
+        self.sizes += tuple(s for s in dict.fromkeys(computed) if s.name not in known)
+
+    def _check_rows(self, loop: Loop) -> None:
+        """Raise ExprError for results of a step whose extents the step itself computes."""
+        own = {s.name for node in loop.body.nodes for s in computed_sizes(node)}
+        for value in loop.body.outputs:
+            if own & sizes_of(value.extents):
+                raise ExprError(f"each step gives {value}, as many as it finds")
+
+    def _size_name(self, wish: str) -> str:
+        """A size's name that no other has, nor an axis of an operator, which are short."""
+        plain = re.sub(r"\W", "_", f"{wish}_count").lstrip("_")
+        plain = f"v{plain}" if plain[0].isdigit() else plain
+        name = plain
+        number = 1
+        while any(s.name == name for s in self.sizes):
+            number += 1
+            name = f"{plain}_{number}"
+        return name
 
     def copy(self, node: Node, inputs: Sequence[Value], **changes: Attribute) -> Value:
         """`node` again on other inputs, with `changes` to its attributes, under its name."""

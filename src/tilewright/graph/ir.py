@@ -8,7 +8,8 @@ A `Value` is a constant, a graph input or the output of one `Node`. Operators
 are functions of the operator library, which have exactly one output (an operator with several
 becomes several nodes); images are channels-last there. Three operators are none of these: `loop`
 and `if` hold graphs of their own, which see nothing of the graph around them but their inputs, and
-have an output for each result (`Loop`, `Branches`); `refuse` ends the run (`Refusal`).
+have an output for each result (`Loop`, `Branches`); `refuse` ends the run (`Refusal`). And what
+`select` finds may have an extent that is known once it ran (`Selection`).
 
 Values and nodes compare by identity; a graph is never changed: a pass returns a new one. `verify`
 checks the invariants, `str(graph)` prints it.
@@ -27,9 +28,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tilewright.contract.sizes import Sizes, checked_sizes
+from tilewright.contract.sizes import Size, Sizes, checked_sizes
 from tilewright.expr.dtypes import dtype as as_dtype
-from tilewright.expr.nodes import Expr, Extent, Shape, as_expr
+from tilewright.expr.nodes import Expr, Extent, Shape
 from tilewright.expr.operators.shapes import numbers
 from tilewright.expr.sizes import extent_at
 from tilewright.expr.text import extent_text
@@ -92,8 +93,9 @@ class Loop:
     body outputs    carried values after the step, one row of each stacked array
     node outputs    carried values after the last step, stacked arrays
 
-    `trips` may be over sizes; None: the first input of the node says how often where the loop is
-    `counted`; else only the condition ends it. With `conditional` the first carried value is a
+    `trips` may be over sizes. Where the loop is `counted`, the first input of the node says how
+    often, no more than `trips` if this is no None; else None means that only the condition ends it.
+    With `conditional` the first carried value is a
     bool: a step runs while it is true. Rows are those of the leading dimension; `backwards` names,
     for each scanned and then each stacked array, whether the first step has the last row.
     """
@@ -169,7 +171,37 @@ class Refusal:
         return repr(self.reason)
 
 
-Control: TypeAlias = Loop | Branches | Refusal
+@dataclass(frozen=True, slots=True, eq=False)
+class Selection:
+    """What a `select` node does: the library function `kind` (`graph/selections.py`) on its inputs
+    and `numbers`, as many `results` as the node has outputs.
+
+    The number that it answers is the value of `size`, if there is one, over which results and all
+    that follows may have extents. More than `limit`, which is no more than the size's most, and
+    the run ends with the `reason`; "" where that cannot be.
+    """
+
+    kind: str
+    results: tuple[Value, ...]
+    numbers: tuple[Extent, ...] = ()
+    size: Size | None = None
+    limit: Extent = 0
+    reason: str = ""
+
+    @property
+    def bodies(self) -> tuple[Graph, ...]:
+        return ()
+
+    def with_bodies(self, bodies: Sequence[Graph]) -> Selection:
+        """Itself."""
+        return self
+
+    def __str__(self) -> str:
+        listed = ", ".join(map(extent_text, self.numbers))
+        return f"{self.kind}{f'({listed})' if listed else ''}{f' {self.size}' if self.size else ''}"
+
+
+Control: TypeAlias = Loop | Branches | Refusal | Selection
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -267,9 +299,12 @@ class _AtValues:
 
     def node(self, node: Node) -> Node:
         control = node.control
-        if isinstance(control, Refusal):
+        if isinstance(control, Refusal | Selection):
             control = replace(control, results=tuple(map(self.value, control.results)))
-        elif control is not None:
+        if isinstance(control, Selection):
+            given = self.attribute((control.limit, *control.numbers))
+            control = replace(control, limit=given[0], numbers=given[1:])
+        if control is not None:
             control = control.with_bodies([self.graph(g) for g in control.bodies])
         if isinstance(control, Loop):
             control = replace(control, trips=self.attribute(control.trips))
@@ -328,7 +363,7 @@ def verify(graph: Graph) -> None:
 def _check_sizes(graph: Graph) -> None:
     names = {s.name for s in graph.sizes}
     for value in (*graph.inputs, *(v for node in graph.nodes for v in node.outputs)):
-        unknown = {n for e in value.extents for n in free_vars(as_expr(e))} - names
+        unknown = sizes_of(value.extents) - names
         if unknown:
             raise VerifyError(f"{graph.name}: {value} has extents over {sorted(unknown)}")
 
@@ -344,7 +379,7 @@ def _define(value: Value, known: set[Value], names: dict[str, Value]) -> None:
 def _check_control(node: Node) -> None:
     """The graphs of a control-flow node are valid, and agree with its inputs and outputs."""
     match node.control:
-        case None | Refusal():
+        case None | Refusal() | Selection():
             return
         case Loop(body=body) as loop:
             given = [_type(v) for v in node.inputs[loop.counted :]]
@@ -377,11 +412,49 @@ def _check_constant(value: Value) -> None:
 
 
 def live_nodes(nodes: Iterable[Node], outputs: Iterable[Value]) -> tuple[Node, ...]:
-    """The nodes that some output depends on, in their order."""
-    needed = set(outputs)
+    """The nodes that some output, or an extent of it, depends on, in their order."""
+    listed = list(nodes)
+    needed, sizes = set(outputs), set[str]()
+    if computes := any(computed_sizes(node) for node in listed):
+        sizes = {n for v in needed for n in sizes_of(v.extents)}
     kept: list[Node] = []
-    for node in reversed(list(nodes)):
-        if not needed.isdisjoint(node.outputs):
-            kept.append(node)
-            needed.update(node.inputs)
+    for node in reversed(listed):
+        made = {s.name for s in computed_sizes(node)} if computes else set()
+        if needed.isdisjoint(node.outputs) and sizes.isdisjoint(made):
+            continue
+        kept.append(node)
+        needed.update(node.inputs)
+        if computes:
+            sizes.update(_sizes_read(node))
     return tuple(reversed(kept))
+
+
+def sizes_of(what: Any) -> set[str]:
+    """The names of the sizes that an attribute, or extents, are over."""
+    if isinstance(what, tuple):
+        return {name for each in what for name in sizes_of(each)}
+    return set(free_vars(what)) if isinstance(what, Expr) else set()
+
+
+def computed_sizes(node: Node) -> Sizes:
+    """The sizes that a node, or one of a graph within it, finds."""
+    match node.control:
+        case None:
+            return ()
+        case Selection(size=size):
+            return () if size is None else (size,)
+        case control:
+            return tuple(s for g in control.bodies for n in g.nodes for s in computed_sizes(n))
+
+
+def _sizes_read(node: Node) -> set[str]:
+    """The sizes that a node, or one of a graph within it, asks for."""
+    values = (*node.inputs, *node.outputs)
+    found = sizes_of((*(v.extents for v in values), *node.attributes.values()))
+    if isinstance(node.control, Selection):
+        found |= sizes_of((node.control.limit, *node.control.numbers))
+    elif node.control is not None:
+        found |= {s for g in node.control.bodies for n in g.nodes for s in _sizes_read(n)}
+    if isinstance(node.control, Loop):
+        found |= sizes_of(node.control.trips)
+    return found

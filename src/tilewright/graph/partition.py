@@ -25,7 +25,7 @@ from tilewright.expr.sizes import mean
 from tilewright.graph.chaining import Link
 from tilewright.graph.dags import dag_of
 from tilewright.graph.fusion import FusionGroup, fuse
-from tilewright.graph.ir import Branches, Control, Graph, Loop, Node, Refusal, Value
+from tilewright.graph.ir import Branches, Control, Graph, Loop, Node, Refusal, Selection, Value
 from tilewright.graph.ops import short_name
 from tilewright.target import Target
 
@@ -109,7 +109,20 @@ class RefusalCall:
         return ()
 
 
-Call: TypeAlias = Subgraph | LoopCall | ChoiceCall | RefusalCall
+@dataclass(frozen=True, slots=True, eq=False)
+class SelectionCall:
+    """A call of a library function, which leaves what it finds in the node's outputs."""
+
+    node: Node
+    selection: Selection
+
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        return ()
+
+
+ControlCall: TypeAlias = LoopCall | ChoiceCall | RefusalCall | SelectionCall
+Call: TypeAlias = Subgraph | ControlCall
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -172,8 +185,8 @@ def all_calls(calls: Sequence[Call]) -> Iterator[Call]:
                 yield from all_calls(region.calls)
 
 
-def control_calls(calls: Sequence[Call]) -> Iterator[LoopCall | ChoiceCall | RefusalCall]:
-    """The loops, choices and refusals among `calls` and within them, in order."""
+def control_calls(calls: Sequence[Call]) -> Iterator[ControlCall]:
+    """The loops, choices, refusals and selections among `calls` and within them, in order."""
     return (call for call in all_calls(calls) if not isinstance(call, Subgraph))
 
 
@@ -225,8 +238,10 @@ class _Cutter:
         constants = tuple(values[t.name] for t in dag.constants)
         return Subgraph(group.exit.name, key, inputs, constants, group.exit, dag.sizes)
 
-    def control(self, node: Node, what: Control, times: int) -> LoopCall | ChoiceCall | RefusalCall:
+    def control(self, node: Node, what: Control, times: int) -> ControlCall:
         match what:
+            case Selection():
+                return SelectionCall(node, what)
             case Refusal(reason=reason):
                 return RefusalCall(node, reason)
             case Branches():

@@ -55,7 +55,8 @@ class UnsupportedModel(TilewrightError):
     `refused` has the reasons by the names of the nodes and inputs that cannot be taken, where these
     are known: {"node_7": "TopK: unknown operator"}. `unknown_inputs` are the model's inputs that
     would have to be given as constants, `unsized` those whose shapes have to be given, `open` the
-    dimensions that have a name, but no value; the text ends with how.
+    dimensions that have a name, but no value, `unlimited` the values that need a limit; the text
+    ends with how.
     """
 
     def __init__(
@@ -65,6 +66,7 @@ class UnsupportedModel(TilewrightError):
         unknown_inputs: tuple[str, ...] = (),
         unsized: tuple[str, ...] = (),
         open: tuple[str, ...] = (),
+        unlimited: tuple[str, ...] = (),
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -72,6 +74,7 @@ class UnsupportedModel(TilewrightError):
         self.unknown_inputs = unknown_inputs
         self.unsized = unsized
         self.open = open
+        self.unlimited = unlimited
 
     def about(self, subject: str) -> UnsupportedModel:
         """The same error, whose text begins with what it is about."""
@@ -81,6 +84,7 @@ class UnsupportedModel(TilewrightError):
             self.unknown_inputs,
             self.unsized,
             self.open,
+            self.unlimited,
         )
 
     def advised(self, ways: Sequence[str]) -> str:
@@ -93,7 +97,8 @@ class UnsupportedModel(TilewrightError):
     def __str__(self) -> str:
         sizes = {**dict.fromkeys(self.open, "…"), **dict.fromkeys(self.unsized, "(…)")}
         values = dict.fromkeys(self.unknown_inputs, "…")
-        parts = {"shapes": sizes, "constants": values}
+        limits = dict.fromkeys(self.unlimited, "…")
+        parts = {"shapes": sizes, "limits": limits, "constants": values}
         return self.advised(
             [
                 f"{keyword}={{{', '.join(f'{name!r}: {value}' for name, value in given.items())}}}"

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from math import inf
 from typing import NoReturn, TypeAlias
 
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.dtypes import BOOL, INT64
 from tilewright.expr.index.facts import Facts
 from tilewright.expr.index.intervals import Interval, intersection
-from tilewright.expr.nodes import Binary, Call, Expr, Read, Reduce, Select, Tensor, Var
+from tilewright.expr.nodes import Binary, Call, Const, Expr, Read, Reduce, Select, Tensor, Var
 from tilewright.expr.reference import compute_of
 from tilewright.expr.sizes import ranges_of
 from tilewright.expr.text import expr_text
@@ -127,7 +128,7 @@ def _inside(storage: Storage, d: int, index: Expr, scope: VerifiedScope, head: H
     bounds = scope.facts.bounds(local)
     if not bounds.within(0, extent - 1):
         bounds = intersection(bounds, scope.facts.tried(local))
-    if not bounds.within(0, extent - 1):
+    if not bounds.within(0, extent - 1) and not _is_quotient_below(local, extent, scope):
         start = "" if storage.offset is None else f" - ({expr_text(storage.offset[d])})"
         scope.fail(
             head,
@@ -140,18 +141,55 @@ def _below(
     extent: Expr, local: Expr, storage: Storage, d: int, scope: VerifiedScope, head: Head
 ) -> None:
     """Fail unless an index is in 0..extent - 1, whatever the sizes are: what is beyond is not
-    live.
+    live. Of what may have no elements the first may be read all the same, by an index that was
+    clamped: memory has one.
     """
-    for e in (local, extent - 1 - local):
-        bounds = scope.facts.bounds(e)
-        if bounds.lo is None or bounds.lo < 0:
-            bounds = intersection(bounds, scope.facts.tried(e))
-        if bounds.lo is None or bounds.lo < 0:
-            scope.fail(
-                head,
-                f"{storage.tensor.name}: index {expr_text(local)} of dimension {d} may be outside "
-                f"0..{expr_text(extent)} - 1 ({expr_text(e)} is in {_range(bounds)})",
-            )
+    whole = scope.facts.bounds(extent).hi
+    room = whole is None or whole > 0
+    if _least(local, scope) < 0 or not _is_up_to(local, extent, room, scope):
+        low, gap = (_least(e, scope) for e in (local, extent - 1 - local))
+        wrong = f"it may be {low}" if low < 0 else f"{expr_text(extent - 1 - local)} may be {gap}"
+        scope.fail(
+            head,
+            f"{storage.tensor.name}: index {expr_text(local)} of dimension {d} may be outside "
+            f"0..{expr_text(extent)} - 1 ({wrong})",
+        )
+
+
+def _is_quotient_below(e: Expr, extent: int, scope: VerifiedScope) -> bool:
+    """Whether an index is a quotient by an extent over sizes that is surely in 0..extent - 1."""
+    match scope.facts.simplifier.simplify(e):
+        case Binary("floordiv", a, b) if _least(b, scope) >= 1 and _least(a, scope) >= 0:
+            return _is_up_to(a, b * extent, False, scope)
+    return False
+
+
+def _least(e: Expr, scope: VerifiedScope) -> float:
+    """No value of an index is below it, as a whole number."""
+    bounds = scope.facts.bounds(e)
+    if isinstance(e, Binary) and e.op == "sub":
+        bounds = intersection(bounds, scope.facts.difference(e.a, e.b))
+    if bounds.lo is None or bounds.lo < 0:
+        bounds = intersection(bounds, scope.facts.tried(e))
+    return -inf if bounds.lo is None else bounds.lo
+
+
+def _is_up_to(e: Expr, extent: Expr, room: bool, scope: VerifiedScope) -> bool:
+    """Whether an index is surely below `extent`, or with `room` the 0 of a clamped one."""
+    if _least(extent - 1 - e, scope) >= 0:
+        return True
+    match e:
+        case Binary("min", a, b):
+            return any(_is_up_to(each, extent, room, scope) for each in (a, b))
+        case Binary("max", a, Const(0, _)) if room:
+            return _is_up_to(a, extent, room, scope)
+        case Binary("max", a, b):
+            return all(_is_up_to(each, extent, room, scope) for each in (a, b))
+        case Binary("sub", a, b) if _is_up_to(a, b + extent, False, scope):
+            return True
+        case Binary("mod", _, b) if _least(b, scope) >= 1 and _least(extent - b, scope) >= 0:
+            return True
+    return False
 
 
 def _range(bounds: Interval) -> str:

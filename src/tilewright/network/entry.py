@@ -7,7 +7,8 @@
       …
 
 A loop is a loop there, too, and a choice a branch: their counts and conditions are read from
-memory. Rows of arrays are reached by the number of the step, without copies.
+memory. Rows of arrays are reached by the number of the step, without copies. Library functions
+answer sizes, which are values of the call from then on.
 
 Scratch begins with the int64 values of a call with sizes, `head` bytes; kernels get those they want
 as their `params`. Then come intermediate values at fixed offsets, and the kernels' own scratch.
@@ -25,7 +26,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from tilewright.contract.artifact import timed_entry
+from tilewright.contract.artifact import derive_entry, timed_entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +113,22 @@ class Refuse:
     number: int
 
 
-Action: TypeAlias = KernelCall | Copy | RepeatedCalls | Branch | Refuse
+@dataclass(frozen=True, slots=True)
+class Select:
+    """A call of the library function `entry` with arrays and numbers (`runtime/c/select.h`). Its
+    answer is the value `size`, if there is one, from which others follow; more than `limit`, or
+    less than 0, is the end of the run for reason `refusal`, if there is one.
+    """
+
+    entry: str
+    places: tuple[Place, ...]
+    numbers: tuple[int | CallValue, ...]
+    size: CallValue | None
+    limit: int | CallValue
+    refusal: int | None
+
+
+Action: TypeAlias = KernelCall | Copy | RepeatedCalls | Branch | Refuse | Select
 
 
 CLOCK_MONOTONIC = 1
@@ -134,7 +150,7 @@ def entry_ir(
     """
     lines = []
     for entry, timed in ((timed_entry(name), True), (name, False)):
-        body = _Body(status, head)
+        body = _Body(status, head, derive_entry(name))
         if status is not None:
             body.store(0)
         if timed:
@@ -148,6 +164,7 @@ def entry_ir(
     return "\n".join(
         [
             *(f"declare void @{entry}(ptr, ptr, ptr)" for entry in body.entries),
+            *(f"declare i64 @{entry}(ptr, ptr, ptr)" for entry in body.functions),
             "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
             "declare i32 @clock_gettime(i32, ptr)",
             *lines,
@@ -158,15 +175,19 @@ def entry_ir(
 
 class _Body:
     """Writes the instructions of one function, in order, and keeps what they need before them:
-    the kernels' `entries`, `loops` that count, `slots` of the arena, the `widest` call's buffers.
+    the kernels' `entries`, library `functions`, `loops` that count, `slots` of the arena, the
+    `widest` call's buffers and the most numbers of one.
     """
 
-    def __init__(self, status: int | None, first: int) -> None:
+    def __init__(self, status: int | None, first: int, derive: str) -> None:
         self.status = status
         self.first = first
+        self.derive = derive
         self.lines: list[str] = []
         self.names = 0
         self.entries: dict[str, None] = {}
+        self.functions: dict[str, None] = {}
+        self.most_numbers = 0
         self.loops: list[int] = []
         self.slots: set[int] = set()
         self.widest = 1
@@ -178,6 +199,8 @@ class _Body:
             *(f"  %t{loop} = alloca i64, align 8" for loop in self.loops),
             f"  %workspace = getelementptr i8, ptr %scratch, i64 {workspace}",
         ]
+        if self.most_numbers:
+            lines.append(f"  %numbers = alloca [{self.most_numbers} x i64], align 8")
         for i in range(buffers):
             lines.append(f"  %a{i} = getelementptr ptr, ptr %buffers, i64 {i}")
             lines.append(f"  %b{i} = load ptr, ptr %a{i}")
@@ -217,8 +240,7 @@ class _Body:
         match action:
             case KernelCall(entry, places, params):
                 self.entries[entry] = None
-                self.widest = max(self.widest, len(places))
-                stores = [f"  store ptr {self.pointer(p)}, ptr %s{i}" for i, p in enumerate(places)]
+                stores = self.arguments(places)
                 sizes = "null" if params is None else self.pointer(params)
                 call = f"  call void @{entry}(ptr %args, ptr {sizes}, ptr %workspace)"
                 self.lines += [*stores, call]
@@ -227,6 +249,8 @@ class _Body:
                 self.lines.append(
                     f"  call void @llvm.memcpy.p0.p0.i64({ends}, i64 {self.number(size)}, i1 false)"
                 )
+            case Select():
+                self.select(action)
             case RepeatedCalls():
                 self.repeat(action)
             case Branch():
@@ -235,6 +259,32 @@ class _Body:
                 self.store(number)
                 self.lines += ["  ret void", f"after{self.names}:"]
                 self.names += 1
+
+    def arguments(self, places: Sequence[Place]) -> list[str]:
+        """What puts the buffers of a call where it expects them."""
+        self.widest = max(self.widest, len(places))
+        return [f"  store ptr {self.pointer(p)}, ptr %s{i}" for i, p in enumerate(places)]
+
+    def select(self, action: Select) -> None:
+        """A call of a library function, and what follows from its answer."""
+        self.functions[action.entry] = None
+        self.most_numbers = max(self.most_numbers, len(action.numbers))
+        self.lines += self.arguments(action.places)
+        for i, number in enumerate(action.numbers):
+            slot = self.new(f"getelementptr i64, ptr %numbers, i64 {i}")
+            self.lines.append(f"  store i64 {self.number(number)}, ptr {slot}")
+        count = self.new(f"call i64 @{action.entry}(ptr %args, ptr %numbers, ptr %workspace)")
+        if action.refusal is not None:
+            wrong = self.new(f"icmp ugt i64 {count}, {self.number(action.limit)}")
+            at = self.names
+            self.lines += [f"  br i1 {wrong}, label %more{at}, label %fits{at}", f"more{at}:"]
+            self.store(action.refusal)
+            self.lines += ["  ret void", f"fits{at}:"]
+        if action.size is not None:
+            self.lines += [
+                f"  store i64 {count}, ptr {self.pointer(action.size)}",
+                f"  call void @{self.derive}(ptr %scratch)",
+            ]
 
     def store(self, status: int) -> None:
         """Leave the number of a refusal where the caller reads it."""

@@ -68,7 +68,7 @@ def link(linker: Linker) -> Artifact:
     head = values.bytes
     workspace = head + linker.plan.arena_bytes
     steps, code = linker.steps(), b""
-    own = max((k.scratch_bytes for k in linker.parts), default=0)
+    own = linker.own
     status = aligned(workspace + own, ALIGNMENT) if linker.refusals else None
     launches: tuple[Launch, ...] = ()
     if isinstance(linker.target, CpuTarget):

@@ -5,6 +5,7 @@
     linker.actions      KernelCall("t0_conv", (InterfaceBuffer(0), Slot(512))), Repeat(…), …
     linker.parts        the kernels that the actions call
     linker.refusals     why a run may end in an error
+    linker.own          scratch of the kernels and functions, a call at a time, in bytes
 
 Results lie where they are wanted: in the caller's buffer, in a row of the array that a loop stacks,
 in the result that two branches share. What is wanted in several places is copied.
@@ -12,6 +13,7 @@ in the result that two branches share. What is wanted in several places is copie
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -24,9 +26,10 @@ from tilewright.contract.artifact import (
     NetworkStep,
     Packing,
 )
+from tilewright.contract.sizes import Size
 from tilewright.expr.dtypes import DTYPES
 from tilewright.expr.index.extents import mul, product, sub
-from tilewright.expr.nodes import Extent
+from tilewright.expr.nodes import Extent, Var
 from tilewright.expr.sizes import is_contiguous, most
 from tilewright.expr.tensors import canonical
 from tilewright.graph.ir import Value
@@ -37,6 +40,7 @@ from tilewright.graph.partition import (
     Partition,
     RefusalCall,
     Region,
+    SelectionCall,
     Subgraph,
     control_calls,
 )
@@ -44,6 +48,7 @@ from tilewright.ground.errors import BuildError, UnsupportedModel
 from tilewright.network.entry import (
     Action,
     Branch,
+    CallValue,
     Copy,
     InterfaceBuffer,
     KernelCall,
@@ -51,6 +56,7 @@ from tilewright.network.entry import (
     Refuse,
     RepeatedCalls,
     Row,
+    Select,
     Slot,
 )
 from tilewright.network.launches import copy_kernels
@@ -60,6 +66,7 @@ from tilewright.network.memory import (
     stored_bytes,
     stored_shape_of,
 )
+from tilewright.network.selections import selection_entry, selection_scratch
 from tilewright.network.values import CallValues
 from tilewright.target import Target
 
@@ -93,6 +100,7 @@ class Linker:
         self.constants: list[PackedConstant] = []
         self._packed: dict[tuple[Any, ...], int] = {}
         self.refusals: list[str] = []
+        self.own = 0
         self._loops = 0
         for call in partition.subgraphs:
             _check(partition, call, kernels)
@@ -104,6 +112,7 @@ class Linker:
         self.parts = tuple(kernels[t.key] for t in partition.tasks)
         if on_device:
             self.parts += copy_kernels(self.actions, target)
+        self.own = max((self.own, *(k.scratch_bytes for k in self.parts)))
 
     @property
     def inputs(self) -> tuple[Value, ...]:
@@ -194,8 +203,40 @@ class Linker:
             case LoopCall():
                 return self._loop(call)
             case RefusalCall():
-                self.refusals.append(call.reason)
-                return (Refuse(len(self.refusals)),)
+                return (Refuse(self._refusal(call.reason)),)
+            case SelectionCall():
+                return (self._select(call),)
+
+    def _refusal(self, reason: str) -> int:
+        """The number of a reason for which a run may end."""
+        self.refusals.append(reason)
+        return len(self.refusals)
+
+    def _select(self, call: SelectionCall) -> Action:
+        """Arrays are told by their extents, and strides in elements."""
+        what, number = call.selection, self.values.number
+        arrays = (*call.node.inputs, *call.node.outputs)
+        numbers: list[Extent] = []
+        for value in arrays:
+            stored = stored_shape_of(value, self.values.sizes)
+            strides = [math.prod(stored[d + 1 :]) for d in range(value.rank)]
+            numbers += (value.rank, *value.extents, *strides)
+        shapes = [stored_shape_of(v, self.values.sizes) for v in arrays]
+        cores = self.target.cores
+        self.own = max(self.own, selection_scratch(what.kind, shapes, cores))
+        return Select(
+            selection_entry(what.kind),
+            tuple(map(self.place, arrays)),
+            tuple(map(number, (*numbers, *what.numbers, cores))),
+            None if what.size is None else self._size(what.size),
+            number(what.limit),
+            self._refusal(what.reason) if what.reason else None,
+        )
+
+    def _size(self, size: Size) -> CallValue:
+        value = self.values.number(Var(size.name))
+        assert isinstance(value, CallValue), "a size is none"
+        return value
 
     def _branch(
         self, call: ChoiceCall, region: Region, results: Sequence[Place]
@@ -305,6 +346,8 @@ class Linker:
                     return NetworkStep("copy", 0)
                 case Refuse():
                     return NetworkStep("error", 0)
+                case Select(entry=entry):
+                    return NetworkStep(entry.removeprefix("tw_"), 0)
                 case Branch(then=then, otherwise=otherwise):
                     sides = [[step(a) for a in side] for side in (then, otherwise)]
                     names = (_listed(side) or "nothing" for side in sides)
@@ -335,13 +378,13 @@ def _read_as_they_are(partition: Partition) -> Iterator[Value]:
 
 
 def _refuse_control(partition: Partition, target: Target) -> None:
-    """A GPU runs a list of launches, which knows neither loops nor branches."""
+    """A GPU runs a list of launches, which knows neither loops nor branches nor sizes."""
     found = [f"{c.node.op} {c.node.output.name}" for c in control_calls(partition.calls)]
     if found:
         raise UnsupportedModel(
-            f"{partition.graph.name}: {target.kind} runs no loops and branches, which the model "
-            f"has: {', '.join(found)}; compile it for a CPU, or give the inputs that decide as "
-            f"constants={{...}}"
+            f"{partition.graph.name}: {target.kind} runs no loops and branches, and nothing whose "
+            f"size data decide, which the model has: {', '.join(found)}; compile it for a CPU, or "
+            f"give the inputs that decide as constants={{...}}"
         )
 
 

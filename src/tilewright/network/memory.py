@@ -30,6 +30,7 @@ from tilewright.graph.partition import (
     Partition,
     RefusalCall,
     Region,
+    SelectionCall,
     Subgraph,
 )
 from tilewright.network.memory_use import Arena
@@ -124,7 +125,8 @@ class _CallNumbers:
                     self.made(call.output)
                 case LoopCall() | ChoiceCall():
                     self.control(call)
-                case RefusalCall():
+                case SelectionCall() | RefusalCall():
+                    self.used(call.node.inputs)
                     for value in call.node.outputs:
                         self.made(value)
             self.now += 1

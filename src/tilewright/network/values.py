@@ -5,7 +5,7 @@
     values.params(kernel.sizes)      the first of values side by side, as a kernel takes them
     values.derived                   what is computed of the sizes before a call
 
-Sizes come first, which the native call finds in the shapes of inputs.
+Sizes come first, which the native call finds in the shapes of inputs, or the network on its way.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ class CallValues:
     """Numbers all values that a network's calls have."""
 
     def __init__(self, graph: Graph) -> None:
-        """Raises BuildError for a size that is the extent of no input."""
+        """Raises BuildError for a size that is the extent of no input, and not computed."""
         self.sizes = graph.sizes
         self.all: list[Expr] = [Var(s.name) for s in self.sizes]
         found = [e for v in graph.inputs for e in v.extents]
         for s, variable in zip(self.sizes, self.all, strict=True):
-            if variable not in found:
+            if variable not in found and not s.computed:
                 raise BuildError(f"{graph.name}: no input has the size {s.name} for an extent")
         for value in (*graph.inputs, *graph.outputs):
             for extent in value.extents:

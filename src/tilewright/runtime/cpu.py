@@ -24,7 +24,7 @@ from tilewright.contract.sizes import checked_sizes
 from tilewright.ground.errors import RunError
 from tilewright.ground.lazy import llvm
 from tilewright.runtime.host import check_host, host_architecture
-from tilewright.runtime.native import ALL_THREADS, PARALLEL, native
+from tilewright.runtime.native import ALL_THREADS, native
 from tilewright.runtime.symbols import find_symbol, undefined_symbols
 
 LONGEST_NS = 1 << 62
@@ -47,6 +47,7 @@ class NativeCode:
         self.entry = entry
         self.invoke = self._native.invoke
         self.find_sizes = self._native.find_sizes
+        self.write_shapes = self._native.write_shapes
         self._timed = timed
         self.derive = derive
 
@@ -125,7 +126,7 @@ class LoadedKernel(NativeCode):
         linked = (artifact, *parts)
         for part in linked:
             check_host(part)
-        parallel = native(host_architecture()).parallel
+        ours = native(host_architecture()).linked
         self._jit = llvm.create_lljit_compiler(use_jit_link=True, suppress_errors=True)
         builder = llvm.JITLibraryBuilder()
         wanted: set[str] = set()
@@ -133,7 +134,7 @@ class LoadedKernel(NativeCode):
             builder.add_object_img(part.object_code)
             wanted.update(undefined_symbols(part.object_code))
         for name in sorted(wanted - {part.entry for part in parts}):
-            builder.import_symbol(name, parallel if name == PARALLEL else find_symbol(name))
+            builder.import_symbol(name, ours[name] if name in ours else find_symbol(name))
         entries = [artifact.entry]
         if artifact.steps:
             entries.append(timed_entry(artifact.entry))

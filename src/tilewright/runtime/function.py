@@ -128,10 +128,10 @@ class CompiledFunction(ArrayFunction):
         self._code = LoadedKernel(artifact, parts) if code is None else code
         self._sizes: SizesTable | None = None
         if self._code.derive is not None:
-            found = self._code.derive, self._code.find_sizes
+            found = self._code.derive, self._code.find_sizes, self._code.write_shapes
             self._sizes = SizesTable(artifact, self._inputs, self._outputs, *found)
         self._results = tuple(ResultMemory(p.shape, p.dtype, p.slot) for p in self._outputs)
-        self._quick = QUICK and not artifact.refusals
+        self._quick = QUICK and not artifact.refusals and not artifact.computed
         self._cores = Target.parse(artifact.target).cores
         self._threads = self._cores
         self._constants = constants if artifact.constants else pack(artifact, {})
@@ -180,9 +180,10 @@ class CompiledFunction(ArrayFunction):
         They are arrays of their own; once the caller has dropped them (and views of them), a later
         call may use their memory. If an input is a tensor of PyTorch's, they are tensors of such
         memory. `out`, if given, holds one contiguous 64-byte-aligned array for each output; they
-        are filled and returned. Raises InputError for a wrong number of arrays, a name that is
+        are filled and returned, or where data decide how much there is, given with the most, their
+        beginnings. Raises InputError for a wrong number of arrays, a name that is
         missing or unknown, a wrong shape or dtype, RunError where a model takes a branch that could
-        not be compiled.
+        not be compiled, or data ask for more than there may be.
         """
         if named:
             inputs = tuple(with_named(self._inputs, inputs, named))
@@ -208,6 +209,8 @@ class CompiledFunction(ArrayFunction):
         self._bind(frame, arrays, outputs)
         self._code(frame.pointers_address, frame.scratch_address, self._threads)
         self._check(frame)
+        if frame.shapes is not None:
+            outputs = frame.shapes.after(outputs, frame.scratch)
         frames.append(frame)
         return alike(inputs, outputs) if out is None else outputs
 

@@ -2,14 +2,16 @@
 
     call(entry, buffers, params, scratch, threads)
     find_sizes(sizes, given, values, shapes)     what comes before a call with sizes
-    parallel                                     the address of what kernels reach as `tw_parallel`
+    write_shapes(sizes, values, shapes)          what comes after one that computed some
+    linked["tw_parallel"]                        the address of what kernels reach by that name
     bench(entry, buffers, params, scratch, threads, regions, readers, count, budget_ns, seconds)
     invoke(self, inputs, count)                  a method of Python's: see `runtime.invoke`
 
-Their source is the C of the folder `c`: the pool of threads (`pool.h`), calls (`call.c`) and timed
-calls (`bench.c`). Saved libraries compile it; here, where there may be no C compiler, LLVM reads
-what a compiler made of it, `c/native.<architecture>.ll`. A test compiles the source again and
-compares; `pytest --update-golden` writes the files anew.
+Their source is the C of the folder `c`: the pool of threads (`pool.h`), calls (`call.c`), timed
+calls (`bench.c`), functions whose results are as large as data say (`select.c`). Saved libraries
+compile it; here, where there may be no C compiler, LLVM reads what a compiler made of it,
+`c/native.<architecture>.ll`. A test compiles the source again and compares; `pytest
+--update-golden` writes the files anew.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,12 +33,16 @@ from tilewright.target import available_cores
 SOURCE = Path(__file__).parent / "c"
 ARCHITECTURES = ("x86_64", "aarch64")
 PARALLEL = "tw_parallel"
-EXPORTED = ("tw_call", "tw_find_sizes", "tw_bench", PARALLEL, "tw_limit_cores")
+SELECT = ("tw_nonzero", "tw_suppress", "tw_unique", "tw_top_k", "tw_scatter", "tw_number")
+"""Library functions that networks call: see `c/select.h`."""
+CALLS = ("tw_call", "tw_find_sizes", "tw_write_shapes", "tw_bench")
+EXPORTED = (*CALLS, PARALLEL, *SELECT, "tw_limit_cores")
 OPTIMISED = 2  # LLVM's usual level of code generation
 ALL_THREADS = 2**31 - 1  # as many as a kernel was compiled for
 Pointer = ctypes.c_void_p
 CALL = ctypes.CFUNCTYPE(None, Pointer, Pointer, Pointer, Pointer, ctypes.c_int32)
 FIND_SIZES = ctypes.CFUNCTYPE(ctypes.c_int64, Pointer, Pointer, Pointer, Pointer)
+WRITE_SHAPES = ctypes.CFUNCTYPE(None, Pointer, Pointer, Pointer)
 BENCH = ctypes.CFUNCTYPE(
     ctypes.c_int64,
     *(Pointer, Pointer, Pointer, Pointer, ctypes.c_int32),
@@ -48,15 +54,21 @@ DECLARED = re.compile(r"^declare .*?@(?!llvm\.)(\w+)\(", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class NativeFunctions:
-    """The functions of this module, compiled for this process. `parallel` is an address; `invoke`
-    is there if this interpreter can be given it.
+    """The functions of this module, compiled for this process. `invoke` is there if this
+    interpreter can be given it; `linked` are addresses of those that compiled code calls, by name.
     """
 
     call: Callable[..., None]
     find_sizes: Callable[..., int]
+    write_shapes: Callable[..., None]
     bench: Callable[..., int]
     invoke: ctypes.Structure | None
-    parallel: int
+    linked: Mapping[str, int]
+
+    @property
+    def parallel(self) -> int:
+        """The address of what kernels reach as `tw_parallel`."""
+        return self.linked[PARALLEL]
 
 
 def native_ir(architecture: str) -> str:
@@ -105,7 +117,8 @@ def native(architecture: str) -> NativeFunctions:
     return NativeFunctions(
         call=CALL(library["tw_call"]),
         find_sizes=FIND_SIZES(library["tw_find_sizes"]),
+        write_shapes=WRITE_SHAPES(library["tw_write_shapes"]),
         bench=BENCH(library["tw_bench"]),
         invoke=method(library["tw_invoke"]) if QUICK else None,
-        parallel=library[PARALLEL],
+        linked={name: library[name] for name in (PARALLEL, *SELECT)},
     )

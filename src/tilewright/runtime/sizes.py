@@ -4,6 +4,7 @@
     shapes = CallShapes(about)                                of one call in flight
     shapes.find(arrays, scratch)                              raises InputError for a wrong size
     shapes.outputs                                            with the shapes of this call
+    shapes.after(outputs, scratch)                            where the run found some of these
 
 The native call does the same without Python. What follows from sizes is computed by `derive`, code
 of the network, and stays at the beginning of its scratch.
@@ -23,6 +24,8 @@ from tilewright.runtime.buffers import address
 from tilewright.runtime.parameters import Parameter
 
 Table: TypeAlias = list[tuple[int, ...]]
+NOWHERE = (-1, 0)
+"""The place of a size that the run itself computes."""
 
 
 def size_tables(
@@ -40,7 +43,8 @@ def size_tables(
         if name
     ]
     first = {n: (a, d) for a, d, n in reversed(extents) if a < len(inputs)}
-    return [(s.least, s.most, *first[n]) for n, s in enumerate(artifact.sizes)], extents
+    found = [NOWHERE if s.computed else first[n] for n, s in enumerate(artifact.sizes)]
+    return [(s.least, s.most, *at) for s, at in zip(artifact.sizes, found, strict=True)], extents
 
 
 class SizesTable:
@@ -55,10 +59,13 @@ class SizesTable:
         outputs: Sequence[Parameter],
         derive: int,
         find: Callable[..., int],
+        write: Callable[..., None],
     ) -> None:
-        """`derive` is the address of the network's own function, `find` C's `tw_find_sizes`."""
-        self.find = find
-        self.sizes = artifact.sizes
+        """`derive` is the address of the network's own function, `find` C's `tw_find_sizes`,
+        `write` its `tw_write_shapes`.
+        """
+        self.find, self.write = find, write
+        self.sizes, self.computes = artifact.sizes, bool(artifact.computed)
         self.inputs, self.arrays = tuple(inputs), (*inputs, *outputs)
         tables = size_tables(artifact, self.inputs, outputs)
         self.places = [row[2:] for row in tables[0]]
@@ -102,6 +109,15 @@ class CallShapes:
                         f"{parameter.varying[d]} is {wanted}, as other inputs say"
                     )
 
+    def after(self, outputs: Sequence[Array], values: Array) -> list[Array]:
+        """The beginnings of `outputs`, which are as large as they might have been, that a run
+        wrote: `values` are at the beginning of its scratch then.
+        """
+        if not self.about.computes:
+            return list(outputs)
+        self.about.write(self.about.address, address(values), address(self.written))
+        return [np.ndarray(p.shape, y.dtype, y) for p, y in zip(self.outputs, outputs, strict=True)]
+
     @property
     def words(self) -> tuple[int, int, int]:
         """What a native call has to know: addresses of the table, of `given` and of `written`."""
@@ -109,7 +125,7 @@ class CallShapes:
 
     @property
     def outputs(self) -> tuple[Parameter, ...]:
-        """The outputs as they are in this call."""
+        """The outputs as they are in this call, or may be at most as long as it runs."""
         count = len(self.about.inputs)
         given = zip(self.about.arrays[count:], self.extents[count:], strict=True)
         return tuple(replace(p, shape=tuple(e.tolist()), varying=()) for p, e in given)

@@ -195,6 +195,7 @@ def _link(
                 "-D_GNU_SOURCE",
                 "-O2",
                 "-fPIC",
+                "-ffp-contract=off",
                 "-shared",
                 "-fvisibility=hidden",
             ),

@@ -12,6 +12,7 @@
      LACKING                  the message when it has not
      REFUSALS                 how many reasons there are for which a run may end early
      refusals                 these, as text
+     COMPUTES                 whether runs find sizes
      EXTENTS, VALUES          the most that a network's arguments have, and its sizes make
      models, constant_counts, constant_offsets, first_refusals, status_offsets, sizes
                               tables, an entry a network
@@ -56,6 +57,10 @@ void tw_parallel(tw_work *work, void *context, int64_t total, int64_t step, int3
   atomic_load_explicit(&parallel, memory_order_relaxed)(work, context, total, step, threads,
                                                         loop);
 }
+
+#if COMPUTES /* sizes that a run finds: */
+#include "select.c"
+#endif
 
 PUBLIC void tilewright_share_threads(tw_parallel_fn *other) { atomic_store(&parallel, other); }
 
@@ -126,6 +131,30 @@ static int use(TW(context) *context, int number, const int64_t *const *shapes) {
     context->buffers[INPUTS + i] =
         (void *)(tilewright_code.constants + constant_offsets[number][i]);
   return 1;
+}
+
+/* Write the extents that the values of the sizes make. */
+static void write_extents(TW(context) *context) {
+  int64_t *own[ARGUMENTS + 1], *end = context->extents;
+  for (int i = 0; i < ARGUMENTS; i++) {
+    own[i] = end;
+    end += tensor(context->network, i)->rank;
+  }
+  tw_write_shapes(&sizes[context->network], (const int64_t *)context->scratch, own);
+}
+
+/* Let the sizes that a run finds be the most that they may be; whether there are any. */
+static int expect_most(TW(context) *context) {
+  const struct tw_sizes *all = &sizes[context->network];
+  int64_t *values = (int64_t *)context->scratch;
+  int found = 0;
+  for (int64_t i = 0; i < all->size_count; i++)
+    if (all->sizes[i].input < 0) values[i] = all->sizes[i].most, found = 1;
+  if (found) {
+    all->derive(values);
+    write_extents(context);
+  }
+  return found;
 }
 
 /* The extents of argument number `i`. */
@@ -206,6 +235,7 @@ static void *place(TW(context) *context, int i, const void *argument) {
 
 PUBLIC int TW(run)(TW(context) *context, const void *const *inputs, void *const *outputs) {
   if (context == NULL || inputs == NULL || outputs == NULL) return TILEWRIGHT_BAD_ARGUMENT;
+  const int computes = expect_most(context);
   void **results = context->buffers + INPUTS + constant_counts[context->network];
   for (int i = 0; i < INPUTS; i++) {
     const int64_t bytes = bytes_of(context, i);
@@ -228,6 +258,7 @@ PUBLIC int TW(run)(TW(context) *context, const void *const *inputs, void *const 
     if (refusal != 0)
       return TILEWRIGHT_REFUSED + first_refusals[context->network] + (int)refusal - 1;
   }
+  if (computes) write_extents(context);
   for (int i = 0; i < OUTPUTS; i++)
     if (results[i] != outputs[i] && bytes_of(context, INPUTS + i) > 0)
       memcpy(outputs[i], results[i], (size_t)bytes_of(context, INPUTS + i));

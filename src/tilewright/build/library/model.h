@@ -61,7 +61,8 @@ enum {
   TILEWRIGHT_WRONG_HEADER = 3,
   TILEWRIGHT_BAD_ARGUMENT = 4,
   TILEWRIGHT_WRONG_SHAPE = 5,
-  TILEWRIGHT_REFUSED = 16 /* or more: the model took a branch that could not be compiled */
+  TILEWRIGHT_REFUSED = 16 /* or more: the model took a branch that could not be compiled, or data
+                             asked for more than there may be */
 };
 #endif
 
@@ -83,7 +84,8 @@ static inline int $name_create($name_context **context, int threads);
    changed. Memory stays as it is, whatever the shapes. */
 int $name_reshape($name_context *context, const int64_t *const *shapes);
 
-/* The dimensions that output `i` has for inputs of these shapes. */
+/* The dimensions that output `i` has for inputs of these shapes. Where data decide them: that it
+   had in the last run, and the most that it may have before the first; memory for it is as large. */
 int $name_output_shape(const $name_context *context, int64_t i, int64_t *dimensions);
 
 /* Run on arrays in the order of $name_model(). They may lie anywhere; those that do not start at

@@ -150,6 +150,7 @@ def source_text(d: Description) -> str:
         f"#define OUTPUTS {len(first.outputs)}",
         f"#define INTERFACE {d.interface}u",
         f"#define EXTENTS {max(sum(len(s.shape) for s in _interface(a)) for a in d.artifacts)}",
+        f"#define COMPUTES {int(any(a.computed for a in d.artifacts))}",
         f"#define VALUES {max(len(a.sizes) + len(a.derived) for a in d.artifacts)}",
         *_cpu_check(target, sorted(needed_features(first.target))),
         *_table("int", "constant_counts", counts),

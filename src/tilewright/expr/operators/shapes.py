@@ -129,8 +129,10 @@ def at_axis(index: Sequence[Any], axis: int, place: Any) -> tuple[Any, ...]:
 
 
 def clamped(i: Any, extent: Extent) -> Expr:
-    """The index within `extent` that is nearest to `i`."""
-    return binary("min", binary("max", i, 0), extent - 1)
+    """The index within `extent` that is nearest to `i`; 0 where a size makes that nothing."""
+    if isinstance(extent, int):
+        return binary("min", binary("max", i, 0), extent - 1)
+    return binary("max", binary("min", i, extent - 1), 0)
 
 
 def matching_groups(

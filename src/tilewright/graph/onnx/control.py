@@ -25,11 +25,13 @@ import onnx
 from tilewright.expr.index.extents import minimum, plain
 from tilewright.expr.nodes import Extent
 from tilewright.expr.operators.shapes import number
-from tilewright.graph.builder import BodyBuilder
+from tilewright.expr.sizes import most
+from tilewright.graph.builder import BodyBuilder, GraphBuilder
 from tilewright.graph.ir import Array, Branches, Loop, Node, Refusal, Value, live_nodes
 from tilewright.graph.onnx.gradient import gradients
 from tilewright.graph.onnx.ops.call import Known, Rejected
 from tilewright.graph.onnx.region import SubgraphImporter
+from tilewright.graph.onnx.rows import Ends
 from tilewright.graph.passes.fold_constants import evaluate
 from tilewright.ground.errors import ExprError
 
@@ -66,14 +68,33 @@ def if_(region: SubgraphImporter, inputs: Sequence[Known]) -> Sequence[Known]:
         )
     branches = [_refusal(region, b, taken[0][1]) if isinstance(b, str) else b for b in found]
     bodies, results = zip(*branches, strict=True)
-    for a, b in zip(*results, strict=True):
-        if (a.extents, a.dtype) != (b.extents, b.dtype):
+    for i, (a, b) in enumerate(zip(*results, strict=True)):
+        if (a.rank, a.dtype) != (b.rank, b.dtype):
             raise Rejected(f"its branches give {a} and {b}, which differ in type", condition)
+        if a.extents != b.extents:
+            wish = next((n for n in region.node.output[i : i + 1] if n), region.name)
+            results[0][i], results[1][i] = _of_one_type(region.builder, bodies, (a, b), wish)
     around = tuple(dict.fromkeys(v for b in bodies for v in b.captured))
     for body in bodies:
         body.share(around)
     then, otherwise = (b.finish(r) for b, r in branches)
     return region.builder.control(Branches(then, otherwise), [condition, *around], region.name)
+
+
+def _of_one_type(
+    around: GraphBuilder, bodies: Sequence[BodyBuilder], values: Sequence[Value], name: str
+) -> list[Value]:
+    """What either branch gives, with sizes for the extents in which they differ: the one that is
+    taken says what they are.
+    """
+    found = list(values)
+    for axis, extents in enumerate(zip(*(v.extents for v in values), strict=True)):
+        if extents[0] != extents[1]:
+            ends = (most(e, b.sizes) for e, b in zip(extents, bodies, strict=True))
+            size = around.new_size(name, max(ends))
+            pairs = zip(bodies, found, extents, strict=True)
+            found = [b.renamed(value, axis, e, size) for b, value, e in pairs]
+    return found
 
 
 def _branch(region: SubgraphImporter, name: str, graph: onnx.GraphProto) -> Branch | str:
@@ -112,22 +133,31 @@ def loop(region: SubgraphImporter, inputs: Sequence[Known]) -> Sequence[Known]:
         if is_known:
             raise
         open_ = next(v for v in course if not v.is_constant)
-        raise Rejected(str(error), open_) from error
+        raise Rejected(str(error), open_, error.unlimited) from error
 
 
 Way: TypeAlias = Callable[[], Sequence[Known]]
 
 
 def _first(region: SubgraphImporter, *ways: Way) -> Sequence[Known]:
-    """The result of the first way that works; the last one's refusal counts."""
+    """The result of the first way that works; the last one's refusal counts, if none asked for a
+    limit.
+    """
     *others, last = ways
+    asked: Rejected | None = None
     for way in others:
         try:
             with region.attempt():
                 return way()
-        except (Rejected, ExprError):
-            continue
-    return last()
+        except (Rejected, ExprError) as error:
+            asked = error if isinstance(error, Rejected) and error.unlimited else asked
+    if asked is None:
+        return last()
+    try:
+        with region.attempt():
+            return last()
+    except (Rejected, ExprError):
+        raise asked from None
 
 
 def _loop_node(region: SubgraphImporter, inputs: Sequence[Known]) -> Sequence[Known]:
@@ -152,35 +182,36 @@ def _loop_node(region: SubgraphImporter, inputs: Sequence[Known]) -> Sequence[Kn
     steps = _steps(body, after, results, start) if conditional and begins and not counted else None
     if steps is not None:
         count, conditional = steps if count is None else minimum(steps, count), False
+    rows = [n for n in names[len(start) :] if n]
+    ends = Ends(region, count, trips if counted else None)
+    if rows and (count is None or conditional):
+        decisive = next((v for v in (trips, condition, after) if v and not v.is_constant), None)
+        ends = ends.limited(rows[0], decisive, conditional)
     if not conditional:
         body.inputs.remove(going)
-    if any(names[len(start) :]) and (count is None or conditional):
-        decisive = next((v for v in (trips, condition, after) if v and not v.is_constant), None)
-        raise Rejected(
-            "it stacks a row a step, but how many steps it takes depends on data, and so does the "
-            "shape of its result",
-            decisive,
-        )
-    if count == 0 and stacked:
+    if ends.count == 0 and stacked:
         raise Rejected("it never runs, so that its outputs have no shape")
-    if count is None and not counted and not conditional:
+    if ends.count is None and ends.trips is None and not conditional:
         raise Rejected("nothing ends it")
     flags = [region.builder.reshape(condition, ())] if conditional else []
+    taken = ends.steps(body, 2 + len(start))
+    carried = [*([after] if conditional else []), *results[: len(start)], *taken]
     what = Loop(
-        body.finish([*([after] if conditional else []), *results[: len(start)], *stacked]),
-        count,
-        len(start) + conditional,
+        body.finish([*carried, *stacked]),
+        ends.count,
+        len(carried),
         0,
         (False,) * len(stacked),
-        counted,
+        ends.trips is not None,
         conditional,
     )
-    first = [trips] if counted and trips is not None else []
-    made = list(
-        region.builder.control(what, [*first, *flags, *start, *body.captured], region.name)
-    )[conditional:]
-    rows = iter(made[len(start) :])
-    return [*made[: len(start)], *(next(rows) if n else None for n in names[len(start) :])]
+    first = [] if ends.trips is None else [ends.trips]
+    none = [region.constant(np.array(0, np.int64)) for _ in taken]
+    given = [*first, *flags, *start, *none, *body.captured]
+    made = list(region.builder.control(what, given, region.name))
+    found = iter(ends.rows(made[: len(carried)], made[len(carried) :]))
+    kept = made[conditional : conditional + len(start)]
+    return [*kept, *(next(found) if n else None for n in names[len(start) :])]
 
 
 def _trip_count(region: SubgraphImporter, trips: Value | None) -> Extent | None:

@@ -107,16 +107,18 @@ def imported(
     content: Content | None = None,
     *,
     every: bool = False,
+    limits: Mapping[str, int] | None = None,
 ) -> Imported:
     """Import an ONNX model given as a path, as bytes or as a ModelProto; `content` may open
     the bytes of its file.
 
     `shapes` gives values to symbolic input dimensions, or ranges, which make sizes of them, as
     `every` makes of those that are given nothing; `constants` are inputs whose values are
-    known now (a shape, axes, repeats): they are no inputs of the graph. Misfits are outputs whose
-    shapes are not what the file says. Raises UnsupportedModel for a file that cannot be read,
-    missing weights, a dimension without a value, and for operators that are not supported: then the
-    message lists every such node with its type and the reason.
+    known now (a shape, axes, repeats): they are no inputs of the graph; `limits` say how many there
+    may be, at most, of what data decide, by the name of the value that needs it. Misfits are
+    outputs whose shapes are not what the file says. Raises UnsupportedModel for a file that cannot
+    be read, missing weights, a dimension without a value, and for operators that are not supported:
+    then the message lists every such node with its type and the reason.
     """
     where = name_of(source) or "the model"
     try:
@@ -128,7 +130,7 @@ def imported(
             equal: dict[str, Extent] = {}
             while True:
                 try:
-                    return Importer(prepared, name, equal).run()
+                    return Importer(prepared, name, equal, limits).run()
                 except SizesAgree as found:
                     equal |= {found.name: found.extent}
     except UnicodeDecodeError as error:
@@ -151,11 +153,16 @@ class Importer:
     """The state of one import."""
 
     def __init__(
-        self, prepared: PreparedModel, name: str, equal: Mapping[str, Extent] | None = None
+        self,
+        prepared: PreparedModel,
+        name: str,
+        equal: Mapping[str, Extent] | None = None,
+        limits: Mapping[str, int] | None = None,
     ) -> None:
         """The large weights are taken out of `prepared`, if it has no sizes. Sizes that are `equal`
         to extents over others are none.
         """
+        self.limits = dict(limits or {})
         self.model, self.where, self.declared = prepared.model, prepared.where, prepared.declared
         self.beside, self.doubt = prepared.beside, prepared.doubt
         self.weights: dict[str, onnx.TensorProto | Array] = {
@@ -176,6 +183,7 @@ class Importer:
         self.remarks += [f"dimension {n} is {extent_text(e)}" for n, e in self.equal.items()]
         self.refused: dict[str, str] = {}
         self.unknown: set[Value] = set()
+        self.unlimited: dict[str, None] = {}
         self.nodes_left = len(self.model.graph.node) + MOST_WRITTEN_OUT
 
     def run(self) -> Imported:
@@ -192,9 +200,10 @@ class Importer:
         outputs = self._outputs(scope)
         if self.problems:
             self.problems[:0] = [self.doubt] * bool(self.doubt)
-            raise UnsupportedModel(self._message(), self.refused, self._unknown_inputs())
+            unknown, unlimited = self._unknown_inputs(), tuple(self.unlimited)
+            raise UnsupportedModel(self._message(), self.refused, unknown, unlimited=unlimited)
         built = self.builder.build([v for _, v in outputs], [n for n, _ in outputs])
-        problems = misfits(self.declared, {n: v.extents for n, v in outputs})
+        problems = misfits(self.declared, {n: v.extents for n, v in outputs}, built.sizes)
         told = (*problems, *dict.fromkeys(self.remarks))
         return Imported(built, tuple(map(one_line, told)), self.beside)
 
@@ -312,9 +321,9 @@ class Importer:
         """Have the import begin again where two extents that are one tell what a size is: the one
         that came last.
         """
-        order = [s.name for s in self.builder.sizes]
+        order = [s.name for s in self.builder.sizes if not s.computed]
         both = [e for e in extents if not isinstance(e, int)]
-        if len(both) < 2:
+        if len(both) < 2 or any(not free_vars(e) <= set(order) for e in both):
             return
         found = [
             (order.index(size.name), size.name, other)
@@ -349,6 +358,8 @@ class Importer:
                 self._refuse(node, scope, str(reason))
                 if isinstance(reason, Rejected) and reason.value is not None:
                     self.unknown.add(reason.value)
+                if isinstance(reason, Rejected) and reason.unlimited:
+                    self.unlimited[reason.unlimited] = None
             except MemoryError:
                 self._refuse(node, scope, "there is not enough memory for its constants")
             except MALFORMED as error:
@@ -471,6 +482,7 @@ class Importer:
             builder=self.builder,
             allowance=self.allowance,
             few=self.few,
+            limits=self.limits,
         )
         attributes = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
         translator = translator_of(node.domain, node.op_type)

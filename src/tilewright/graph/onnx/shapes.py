@@ -23,6 +23,7 @@ from tilewright.contract.arguments import Range
 from tilewright.contract.sizes import Size, Sizes
 from tilewright.expr.nodes import Shape
 from tilewright.expr.text import extent_text
+from tilewright.expr.traversal import free_vars
 from tilewright.ground.errors import InputError, UnsupportedModel
 
 Shapes: TypeAlias = Mapping[str, Sequence[int | Range]]
@@ -63,14 +64,18 @@ def take_output_shapes(model: onnx.ModelProto) -> Declared:
     return declared
 
 
-def misfits(declared: Declared, found: Mapping[str, Shape]) -> Iterator[str]:
-    """What is wrong with the declared shapes of outputs whose shapes were `found`."""
+def misfits(declared: Declared, found: Mapping[str, Shape], sizes: Sizes = ()) -> Iterator[str]:
+    """What is wrong with the declared shapes of outputs whose shapes were `found`; a number may be
+    what data make of a computed one of the `sizes`.
+    """
+    computed = {s.name for s in sizes if s.computed}
     for name, shape in found.items():
         dims = declared.get(name)
         if dims is None:
             continue
         pairs = zip(dims, shape, strict=False)
-        if len(dims) != len(shape) or any(d is not None and d != n for d, n in pairs):
+        known = [(d, n) for d, n in pairs if isinstance(n, int) or not computed & free_vars(n)]
+        if len(dims) != len(shape) or any(d is not None and d != n for d, n in known):
             shown = ", ".join("?" if d is None else str(d) for d in dims)
             has = ", ".join(map(extent_text, shape))
             yield f"output {name} is declared with the shape [{shown}], but has [{has}]"

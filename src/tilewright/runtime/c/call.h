@@ -11,7 +11,7 @@ typedef void tw_entry(void **buffers, void *params, void *scratch);
 void tw_call(tw_entry *entry, void **buffers, void *params, void *scratch, int32_t threads);
 
 /* A size of a network's calls: an int64 in a range, which is extent `dimension` of input number
-   `input`. */
+   `input`; below 0: the run itself computes it, and it is `most` until then. */
 struct tw_size {
   int64_t least, most, input, dimension;
 };
@@ -34,6 +34,9 @@ struct tw_sizes {
    its range, with nothing written to `shapes`. */
 int64_t tw_find_sizes(const struct tw_sizes *sizes, const int64_t *const *given, int64_t *values,
                       int64_t *const *shapes);
+
+/* What the values make of the shapes of inputs and outputs. */
+void tw_write_shapes(const struct tw_sizes *sizes, const int64_t *values, int64_t *const *shapes);
 
 /* Bytes that are read between timed calls; an empty region is the last. */
 struct tw_bytes {

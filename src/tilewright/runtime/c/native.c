@@ -3,3 +3,4 @@
 #include "pool.c"
 #include "call.c"
 #include "bench.c"
+#include "select.c"

@@ -15,13 +15,14 @@ from tilewright.graph.onnx.ops.quantised import QUANTISED
 from tilewright.graph.onnx.ops.recurrent import RECURRENT
 from tilewright.graph.onnx.ops.reduction import REDUCTION
 from tilewright.graph.onnx.ops.sampling import SAMPLING
+from tilewright.graph.onnx.ops.selection import SELECTION
 from tilewright.graph.onnx.ops.sequences import SEQUENCES
 from tilewright.graph.onnx.ops.signal import SIGNAL
 from tilewright.graph.onnx.ops.window import WINDOW
 
 TRANSLATORS: dict[str, Translator] = (
     ELEMENTWISE | MOVEMENT | CONTRACTION | WINDOW | REDUCTION | INDEXING
-) | (SAMPLING | QUANTISED | RECURRENT | SIGNAL | SEQUENCES)
+) | (SAMPLING | QUANTISED | RECURRENT | SELECTION | SIGNAL | SEQUENCES)
 
 ONNXRUNTIME = "com.microsoft"
 
@@ -37,15 +38,13 @@ def translator_of(domain: str, op_type: str) -> Translator | None:
     return DOMAINS.get(domain, {}).get(op_type)
 
 
-SHAPE = "the shape of its result depends on data"
 RANDOM = "it is random"
 STRING = "strings are not supported"
 OPTIONAL = "optional values are not supported"
-STATIC = "both branches must give the same types, unless its condition is constant"
+STATIC = "both branches must give the same types and ranks, unless its condition is constant"
 ROWS = "arrays that it stacks need a number of steps that is known at import"
 
 UNSUPPORTED: dict[str, str] = {
-    **dict.fromkeys(("NonMaxSuppression", "NonZero", "Unique"), SHAPE),
     **dict.fromkeys(("Bernoulli", "RandomNormal", "RandomUniform", "Multinomial"), RANDOM),
     **dict.fromkeys(("RandomNormalLike", "RandomUniformLike"), RANDOM),
     **dict.fromkeys(("RegexFullMatch", "StringConcat", "StringNormalizer", "StringSplit"), STRING),
@@ -59,18 +58,18 @@ UNSUPPORTED: dict[str, str] = {
 LIMITS: dict[str, str] = {
     "If": STATIC,
     "Loop": ROWS,
-    **dict.fromkeys(("ConstantOfShape", "MelWeightMatrix"), "its inputs must be constant"),
+    **dict.fromkeys(("ConstantOfShape", "Expand"), "limits where data decide the shape"),
     **dict.fromkeys(("BatchNormalization", "Dropout"), "inference only"),
-    "Compress": "its condition must be constant",
     "CumProd": "its axis must be constant; n² terms on GPUs",
     "CumSum": "its axis must be constant; n² terms on GPUs",
     "Det": "matrices of at most 5 rows",
-    "Range": "its step and the number of its elements must be constant",
+    "Range": "limits where data decide how many elements it has",
     "Resize": "scales, sizes and roi must be constant",
     "RoiAlign": "sampling_ratio must be given",
-    "Slice": "the distance of its ends must be constant",
+    "MelWeightMatrix": "its inputs must be constant",
+    "Slice": "the distance of its ends must be constant, or the step 1",
     "TfIdfVectorizer": "pools of integers",
-    "TopK": "k must be constant; n² comparisons on GPUs",
+    "TopK": "n² comparisons, of a constant k, on GPUs",
     "Upsample": "scales must be constant",
 }
 """What of a supported operator is not taken, where that is not obvious: shapes, axes and the like

@@ -53,12 +53,14 @@ Given: TypeAlias = Value | Sequence[float] | float | None
 class Rejected(Exception):
     """This node cannot be translated; the message says why.
 
-    `value` is the one that would have to be known at import.
+    `value` is the one that would have to be known at import; `unlimited` names what would do with a
+    limit.
     """
 
-    def __init__(self, reason: str, value: Value | None = None) -> None:
+    def __init__(self, reason: str, value: Value | None = None, unlimited: str = "") -> None:
         super().__init__(reason)
         self.value = value
+        self.unlimited = unlimited
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,7 @@ class OperatorCall:
     builder: GraphBuilder
     allowance: Allowance
     few: FewBits
+    limits: Mapping[str, int]
 
     def reject(self, reason: str) -> NoReturn:
         """Give the node up for `reason`."""
@@ -124,6 +127,48 @@ class OperatorCall:
         if isinstance(value, Value) and value in self.builder.vectors:
             return tuple(self.builder.vectors[value].flat)
         return self.known_ints(value, what)
+
+    def limited(self, value: Given, what: str) -> Shape:
+        """As `extents`, of what may be computed, too, where the user limits it."""
+        if not isinstance(value, Value) or value.is_constant or self.depends(value):
+            return self.extents(value, what)
+        if value.name not in self.limits:
+            reason = f"its {what} ({value}) must be known at compile time, or have a limit"
+            raise Rejected(reason, value, value.name)
+        flat, longest = self.builder.reshape(value, (value.elements,)), self.limits[value.name]
+        reason = f"its {what} is not in 0..{longest}, which {self.limit_of(value.name)} says"
+        return tuple(
+            self.size(self.builder.cut(flat, 0, i, i + 1), longest, reason)
+            if e.root is not None
+            else e.offset
+            for i, e in enumerate(self.numbers(value, what))
+        )
+
+    def size(
+        self, value: Value, most: int, reason: str = "", limit: Extent | None = None
+    ) -> Extent:
+        """A whole number that a run computes, as a size up to `most`, or to `limit` in this call;
+        any other one ends the run for this reason, "" where there is none.
+        """
+        scalar = self.cast(self.builder.reshape(value, ()), "int64")
+        whole = reason and f"{self.op_type} ({self.name}): {reason}"
+        name = self.name or self.op_type
+        shapes: tuple[Shape] = ((),)
+        return self.builder.select(
+            "number", [scalar], lambda _: shapes, most, name, (), limit, whole
+        )[0]
+
+    def number_of(self, extent: Extent) -> Value:
+        """An extent as an int64 scalar."""
+        if isinstance(extent, int):
+            return self.literal(np.int64(extent))
+        scalar = np.empty((), object)
+        scalar[()] = extent
+        return self.builder.vector(f"{self.name or self.op_type}.n", scalar, "int64")
+
+    def limit_of(self, name: str) -> str:
+        """What the user said."""
+        return f"limits={{{name!r}: {self.limits[name]}}}"
 
     def depends(self, *values: Given) -> bool:
         """Whether one is known, but for sizes."""
@@ -301,3 +346,9 @@ def _readable(value: Any) -> Any:
 def numpy_dtype(value: Value) -> np.dtype[Any]:
     """The NumPy dtype of `value`."""
     return dtype(value.dtype).numpy
+
+
+def known_only(call: OperatorCall, *inputs: Value) -> Value:
+    """Operators whose inputs decide the shape of the result: they are evaluated at import."""
+    values = [call.constant(v, f"input {i}") for i, v in enumerate(inputs)]
+    call.reject(f"it could not be evaluated on {values}")

@@ -11,11 +11,12 @@ import numpy as np
 import onnx
 import onnx.numpy_helper
 
-from tilewright.expr.index.extents import ceildiv, maximum, product, sub
+from tilewright.expr.index.extents import product
 from tilewright.expr.operators.shapes import number
-from tilewright.expr.sizes import least, simplified
+from tilewright.expr.sizes import least
 from tilewright.graph.ir import Value
-from tilewright.graph.onnx.ops.call import Given, OperatorCall, Translator, numpy_dtype
+from tilewright.graph.onnx.ops.call import OperatorCall, Translator, known_only, numpy_dtype
+from tilewright.graph.onnx.ops.selection import scatter_rows
 
 
 def gather_nd(call: OperatorCall, x: Value, indices: Value, *, batch_dims: int = 0) -> Value:
@@ -42,6 +43,8 @@ def scatter_nd(
     call: OperatorCall, x: Value, indices: Value, updates: Value, *, reduction: str = "none"
 ) -> Value:
     """Indices [*q, depth] and updates [*q, *rest] become [n, depth] and [n, *rest]."""
+    if x.varies or indices.varies or updates.varies:
+        return scatter_rows(call, x, indices, updates, reduction)
     *outer, depth = indices.shape
     call.check_indices(indices, x.shape[:depth], x)
     at = call.builder.reshape(indices, (prod(outer), depth))
@@ -101,19 +104,6 @@ def hardmax(call: OperatorCall, x: Value, *, axis: int | None = None) -> Value:
     return call.builder.reshape(call.cast(hot, x.dtype), x.extents)
 
 
-def top_k(
-    call: OperatorCall, x: Value, k: Given, *, axis: int = -1, largest: bool = True
-) -> Sequence[Value]:
-    """Values and int64 indices, in order (also where `sorted` is 0)."""
-    count = int(call.known(k, "k").item())
-    axis = call.axis(axis, x.rank)
-    if not count:
-        shape = (*x.shape[:axis], 0, *x.shape[axis + 1 :])
-        return call.empty(shape, x), call.literal(np.empty(shape, np.int64))
-    indices = call.emit("top_indices", x, k=count, axis=axis, largest=largest)
-    return call.emit("gather_elements", x, indices, axis=axis), indices
-
-
 def trilu(call: OperatorCall, x: Value, k: Value | None = None, *, upper: bool = True) -> Value:
     if k is None or k.is_constant:
         return call.emit("triangle", x, offset=call.number(k, "k", 0), upper=upper)
@@ -142,18 +132,6 @@ def reverse_sequence(
     if known is not None and not ((known >= 0) & (known <= most_known)).all():
         call.reject(f"its lengths {known} are not within the {longest} elements of {x}")
     return call.emit("reverse_sequence", x, lengths, batch_axis=batch_axis, time_axis=time_axis)
-
-
-def compress(call: OperatorCall, x: Value, condition: Value, *, axis: int | None = None) -> Value:
-    """The elements (or slices along `axis`) where a condition holds that is known at import."""
-    chosen = call.literal(np.flatnonzero(call.known(condition, "condition")))
-    if axis is None:
-        x = call.builder.reshape(x, (x.elements,))
-    axis = call.axis(axis or 0, x.rank)
-    call.check_indices(chosen, (x.shape[axis],), x)
-    if not chosen.elements:
-        return call.empty((*x.shape[:axis], 0, *x.shape[axis + 1 :]), x)
-    return call.emit("gather", x, chosen, axis=axis)
 
 
 def eye_like(call: OperatorCall, x: Value, *, dtype: int | None = None, k: int = 0) -> Value:
@@ -206,50 +184,16 @@ def tf_idf(
     return call.builder.reshape(y, (*x.shape[:-1], width))
 
 
-def range_(call: OperatorCall, start: Value, limit: Value, delta: Value) -> Value:
-    """Integers as many as are known, though the first may not be."""
-    count = None
-    if call.depends(start, limit) and delta.constant is not None:
-        return _counted(call, start, limit, int(delta.constant.item()))
-    if numpy_dtype(start).kind in "iu" and delta.constant is not None:
-        (first,), (end,) = call.numbers(start, "start"), call.numbers(limit, "limit")
-        step = int(delta.constant.item())
-        count = first.steps_to(end, step)
-    if not count:
-        return known_only(call, start, limit, delta)
-    return call.cast(call.progression(first, count, step), start.dtype)
-
-
-def _counted(call: OperatorCall, start: Value, limit: Value, step: int) -> Value:
-    """Of as many integers as sizes say: the beginning of so many as there may be, and the first."""
-    (first,), (end,) = call.extents(start, "start"), call.extents(limit, "limit")
-    sizes = call.builder.sizes
-    if step < 1:
-        call.reject(f"steps of {step} to a limit over sizes")
-    count = simplified(maximum(ceildiv(sub(end, first), step), 0), sizes)
-    steps = call.steps(count, start)
-    if step != 1:
-        steps = call.emit("multiply", steps, call.literal(step, start))
-    return call.emit("add", steps, start)
-
-
 def constant_of_shape(call: OperatorCall, shape: Value, *, value: Any = None) -> Value:
-    """One number, of a shape over sizes."""
-    if not call.depends(shape):
+    """One number, of a shape that is not known."""
+    if shape.is_constant:
         return known_only(call, shape)
     array = np.zeros(1, np.float32) if value is None else onnx.numpy_helper.to_array(value)
-    wanted = call.extents(shape, "shape")
+    wanted = call.limited(shape, "shape")
     return call.emit("broadcast_to", call.literal(array.reshape(())), shape=wanted)
 
 
-def known_only(call: OperatorCall, *inputs: Value) -> Value:
-    """Operators whose inputs decide the shape of the result: they are evaluated at import."""
-    values = [call.constant(v, f"input {i}") for i, v in enumerate(inputs)]
-    call.reject(f"it could not be evaluated on {values}")
-
-
 INDEXING: dict[str, Translator] = {
-    "Compress": compress,
     "ConstantOfShape": constant_of_shape,
     "CumProd": cumulative(product=True),
     "CumSum": cumulative(product=False),
@@ -259,13 +203,11 @@ INDEXING: dict[str, Translator] = {
     "Hardmax": hardmax,
     "MelWeightMatrix": known_only,
     "OneHot": one_hot,
-    "Range": range_,
     "ReverseSequence": reverse_sequence,
     "Scatter": scatter_elements,
     "ScatterElements": scatter_elements,
     "ScatterND": scatter_nd,
     "TensorScatter": tensor_scatter,
     "TfIdfVectorizer": tf_idf,
-    "TopK": top_k,
     "Trilu": trilu,
 }

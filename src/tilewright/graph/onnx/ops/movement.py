@@ -18,6 +18,7 @@ from tilewright.graph.ir import Value
 from tilewright.graph.linear import ScaledElement
 from tilewright.graph.onnx.ops.call import Given, OperatorCall, Translator
 from tilewright.graph.onnx.ops.contraction import Ints, on_image
+from tilewright.graph.onnx.ops.selection import element, slice_between
 
 
 def reshape(call: OperatorCall, x: Value, shape: Given, *, allowzero: bool = False) -> Value:
@@ -91,7 +92,7 @@ def slice_(
     steps: Given = None,
 ) -> Value:
     """Inputs since opset 10, attributes before. Where both ends are one run-time value and a known
-    number, so that the extent is known, the elements are gathered.
+    number, so that the extent is known, the elements are gathered; where they are not, as many.
     """
     if call.depends(starts, ends):
         first, last = call.extents(starts, "starts"), call.extents(ends, "ends")
@@ -102,13 +103,15 @@ def slice_(
     over = call.ints(axes, "axes") or tuple(range(len(low)))
     step = call.ints(steps, "steps") or (1,) * len(low)
     known: list[tuple[int, int, int, int]] = []
-    for start, end, by, a in zip(low, high, step, over, strict=True):
+    for at, (start, end, by, a) in enumerate(zip(low, high, step, over, strict=True)):
         axis = call.axis(a, x.rank)
         if start.root is None and end.root is None:
             known.append((start.offset, end.offset, by, axis))
             continue
         count = start.steps_to(end, by)
-        if count is None:
+        if count is None and by == 1:
+            x = slice_between(call, x, element(call, starts, at), element(call, ends, at), axis)
+        elif count is None:
             call.known(starts, "starts"), call.known(ends, "ends")
         elif count:
             x = call.emit("gather", x, call.progression(start, count, by), axis=axis)
@@ -277,7 +280,7 @@ def _column(call: OperatorCall, x: Value, axis: int, y: Value) -> Value:
 
 
 def expand(call: OperatorCall, x: Value, shape: Value) -> Value:
-    whole = broadcast_shapes(x.extents, call.extents(shape, "shape"))
+    whole = broadcast_shapes(x.extents, call.limited(shape, "shape"))
     return x if whole == x.extents else call.emit("broadcast_to", x, shape=whole)
 
 
