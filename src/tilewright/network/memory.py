@@ -84,6 +84,7 @@ def liveness(partition: Partition, alignment: int = ALIGNMENT) -> list[Lifetime]
         if not is_contiguous(value.extents):
             clock.made(value)
     clock.walk(partition.whole)
+    clock.used(partition.graph.outputs)  # results that are not written directly are copied last
     outside = set(direct_results(partition, partition.whole))
     return [
         Lifetime(value, aligned(stored_bytes(value, sizes), alignment), first, clock.last[value])
