@@ -6,9 +6,10 @@
 
 A `Value` is a constant, a graph input or the output of one `Node`. Operators
 are functions of the operator library, which have exactly one output (an operator with several
-becomes several nodes); images are channels-last there. Three operators are none of these: `loop`
+becomes several nodes); images are channels-last there. Four operators are none of these: `loop`
 and `if` hold graphs of their own, which see nothing of the graph around them but their inputs, and
-have an output for each result (`Loop`, `Branches`); `refuse` ends the run (`Refusal`).
+have an output for each result (`Loop`, `Branches`); `refuse` ends the run (`Refusal`); `append`
+writes rows behind those that a state has (`Append`).
 
 Values and nodes compare by identity; a graph is never changed: a pass returns a new one. `verify`
 checks the invariants, `str(graph)` prints it.
@@ -168,7 +169,29 @@ class Refusal:
         return repr(self.reason)
 
 
-Control: TypeAlias = Loop | Branches | Refusal
+@dataclass(frozen=True, slots=True, eq=False)
+class Append:
+    """The output of the node is its first input, a state of the graph, with the second one's rows
+    behind it along dimension `axis`: written there, in memory that has room for them, and whether
+    anybody reads it or not. Nothing else reads that input.
+    """
+
+    axis: int
+    results: tuple[Value, ...]
+
+    @property
+    def bodies(self) -> tuple[Graph, ...]:
+        return ()
+
+    def with_bodies(self, bodies: Sequence[Graph]) -> Append:
+        """Itself."""
+        return self
+
+    def __str__(self) -> str:
+        return f"in place, axis {self.axis}"
+
+
+Control: TypeAlias = Loop | Branches | Refusal | Append
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -206,11 +229,24 @@ def _text(attribute: Any) -> str:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class State:
+    """What a graph keeps from one call to the next: an input `value` and what it has `grown`
+    to along `axis`, the result that a model calls `result`, in the same memory.
+    """
+
+    value: Value
+    result: str
+    axis: int
+    grown: Value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Graph:
     """Nodes in topological order between `inputs` and `outputs`.
 
     `output_names` are what a caller knows the outputs by (a value may be returned twice). Graphs
-    within it have its `sizes`.
+    within it have its `sizes`. The last inputs are the values of its `states`, which no caller
+    gives.
     """
 
     name: str
@@ -219,6 +255,12 @@ class Graph:
     output_names: tuple[str, ...]
     nodes: tuple[Node, ...]
     sizes: Sizes = ()
+    states: tuple[State, ...] = ()
+
+    @property
+    def given(self) -> tuple[Value, ...]:
+        """The inputs that a caller gives."""
+        return self.inputs[: len(self.inputs) - len(self.states)]
 
     def at(self, values: Mapping[str, int]) -> Graph:
         """The graph of these values of the sizes. Raises InputError for wrong ones."""
@@ -262,11 +304,11 @@ class _AtValues:
         inputs = tuple(map(self.value, graph.inputs))
         nodes = tuple(map(self.node, graph.nodes))
         outputs = tuple(map(self.value, graph.outputs))
-        return replace(graph, inputs=inputs, nodes=nodes, outputs=outputs, sizes=())
+        return replace(graph, inputs=inputs, nodes=nodes, outputs=outputs, sizes=(), states=())
 
     def node(self, node: Node) -> Node:
         control = node.control
-        if isinstance(control, Refusal):
+        if isinstance(control, Refusal | Append):
             control = replace(control, results=tuple(map(self.value, control.results)))
         elif control is not None:
             control = control.with_bodies([self.graph(g) for g in control.bodies])
@@ -341,7 +383,7 @@ def _define(value: Value, known: set[Value], names: dict[str, Value]) -> None:
 def _check_control(node: Node) -> None:
     """The graphs of a control-flow node are valid, and agree with its inputs and outputs."""
     match node.control:
-        case None | Refusal():
+        case None | Refusal() | Append():
             return
         case Loop(body=body) as loop:
             given = [_type(v) for v in node.inputs[loop.counted :]]
@@ -378,7 +420,7 @@ def live_nodes(nodes: Iterable[Node], outputs: Iterable[Value]) -> tuple[Node, .
     needed = set(outputs)
     kept: list[Node] = []
     for node in reversed(list(nodes)):
-        if not needed.isdisjoint(node.outputs):
+        if isinstance(node.control, Append) or not needed.isdisjoint(node.outputs):
             kept.append(node)
             needed.update(node.inputs)
     return tuple(reversed(kept))

@@ -24,7 +24,16 @@ from tilewright.expr.serialize import workload_hash
 from tilewright.graph.chaining import Link
 from tilewright.graph.dags import dag_of
 from tilewright.graph.fusion import FusionGroup, fuse
-from tilewright.graph.ir import Branches, Control, Graph, Loop, Node, Refusal, Value
+from tilewright.graph.ir import (
+    Append,
+    Branches,
+    Control,
+    Graph,
+    Loop,
+    Node,
+    Refusal,
+    Value,
+)
 from tilewright.graph.ops import short_name
 from tilewright.target import Target
 
@@ -108,7 +117,19 @@ class RefusalCall:
         return ()
 
 
-Call: TypeAlias = Subgraph | LoopCall | ChoiceCall | RefusalCall
+@dataclass(frozen=True, slots=True, eq=False)
+class AppendCall:
+    """Rows that are written behind those of a state, whose view the result is."""
+
+    node: Node
+    axis: int
+
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        return ()
+
+
+Call: TypeAlias = Subgraph | LoopCall | ChoiceCall | RefusalCall | AppendCall
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -171,8 +192,10 @@ def all_calls(calls: Sequence[Call]) -> Iterator[Call]:
                 yield from all_calls(region.calls)
 
 
-def control_calls(calls: Sequence[Call]) -> Iterator[LoopCall | ChoiceCall | RefusalCall]:
-    """The loops, choices and refusals among `calls` and within them, in order."""
+def control_calls(
+    calls: Sequence[Call],
+) -> Iterator[LoopCall | ChoiceCall | RefusalCall | AppendCall]:
+    """The calls that are of no kernel among `calls` and within them, in order."""
     return (call for call in all_calls(calls) if not isinstance(call, Subgraph))
 
 
@@ -224,8 +247,13 @@ class _Cutter:
         constants = tuple(values[t.name] for t in dag.constants)
         return Subgraph(group.exit.name, key, inputs, constants, group.exit, dag.sizes)
 
-    def control(self, node: Node, what: Control, times: int) -> LoopCall | ChoiceCall | RefusalCall:
+    def control(
+        self, node: Node, what: Control, times: int
+    ) -> LoopCall | ChoiceCall | RefusalCall | AppendCall:
         match what:
+            case Append(axis=axis):
+                self.views[node.output] = node.inputs[0]
+                return AppendCall(node, axis)
             case Refusal(reason=reason):
                 return RefusalCall(node, reason)
             case Branches():
