@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
 import threading
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -18,6 +19,7 @@ from graph_reference import make_model
 from onnx import helper
 
 import tilewright as tw
+from devices import tools
 from tilewright.ground.errors import InputError, RunError, UnsupportedModel
 from tilewright.network.executor import Network
 from tilewright.runtime.stream import Stream
@@ -228,6 +230,21 @@ def test_networks_with_a_state_go_where_others_do(tmp_path: Path) -> None:
             close(stream(x=x)[0], y)
     with pytest.raises(RunError, match="stays in its process"):
         pickle.dumps(stream)
+
+
+@tools("cc")
+def test_a_context_of_a_library_is_a_stream(tmp_path: Path) -> None:
+    network, plain = networks()
+    reference = Reference(attending(), STATES, plain)
+    wanted = [(x, reference({"x": x})) for x in steps(2)]
+    parts = [np.array([len(wanted)]), *(p for x, y in wanted for p in ([x.shape[1]], x, y))]
+    np.concatenate([np.ravel(p).astype("f4") for p in parts]).tofile(tmp_path / "steps")
+    path, program = tmp_path / "net.so", tmp_path / "main"
+    assert "has, none at first: past.key, past.value" in network.save(path).read_text()
+    source = Path(__file__).with_name("library_streams.c")
+    flags = ["-std=c11", "-Wall", "-Werror", f"-I{tmp_path}", "-Wl,-rpath,$ORIGIN"]
+    subprocess.run(["cc", *flags, source, path, "-lm", "-o", program], check=True)
+    assert subprocess.run([program], cwd=tmp_path, check=False).returncode == 0
 
 
 def test_a_network_with_a_state_is_called_by_streams() -> None:

@@ -22,8 +22,8 @@ Plain movement joins all readers of one group that take each element once (slice
 concatenation), arithmetic without functions like exp the concatenation or pad that alone reads it.
 Movement joins an only reader that moves, a contraction (which may copy it in the order in which it
 reads, or uses it a few times; not one of narrow numbers behind a view that divides their runs) and
-any reader that does not lose contiguous rows by it; arithmetic joins a reader that uses each element once; where an element
-costs no more than loading it, it is computed at every use.
+any reader that does not lose contiguous rows by it; arithmetic joins a reader that uses each
+element once; where an element costs no more than loading it, it is computed at every use.
 
 (3) Views stay outside, and so does control flow, whose graphs are cut by themselves. A group has
 one exit (only its last value is read outside), hence groups never depend on each other in a
