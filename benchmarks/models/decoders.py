@@ -62,15 +62,19 @@ class Decoder:
         return tuple(f"past_key_values.{i}.encoder.{p}" for i in layers for p in ("key", "value"))
 
     def inputs(self, seq: int, past: int, seed: int = 1) -> dict[str, Array]:
-        """Seeded arrays for one text."""
+        """Seeded arrays for one text, in the order of the model."""
         rng = np.random.default_rng(seed)
         given: dict[str, Array] = {"ids": rng.integers(0, self.vocabulary, (1, seq))}
         if not self.frames:
             given["attention_mask"] = np.ones((1, past + seq), np.int64)
-        shape = (1, self.heads, past, self.head_size)
-        given |= {name: rng.standard_normal(shape, np.float32) for name in self.states}
-        shape = (1, self.heads, self.frames, self.head_size)
-        return given | {name: rng.standard_normal(shape, np.float32) for name in self.crossed}
+        states, crossed = list(self.states), list(self.crossed)
+        while states:
+            for names, rows in ((states, past), (crossed, self.frames)):
+                for name in names[:2]:
+                    shape = (1, self.heads, rows, self.head_size)
+                    given[name] = rng.standard_normal(shape, np.float32)
+                del names[:2]
+        return given
 
 
 GPT2 = Decoder("gpt2-cache", 12, 12, 768, 50257, 1024)

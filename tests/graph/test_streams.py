@@ -174,6 +174,25 @@ def test_rows_that_are_taken_back_are_written_again() -> None:
         stream.rewind(-1)
 
 
+def test_a_state_from_elsewhere() -> None:
+    network, plain = networks()
+    reference, stream = Reference(attending(), STATES, plain), fresh(network)
+    rng = np.random.default_rng(3)
+    for length in (0, 1, MOST):
+        rows = {n: rng.standard_normal((1, HEADS, length, 4)).astype("f4") for n in STATES}
+        x = rng.standard_normal((1, 2, WIDTH)).astype("f4")
+        stream.fill(rows)
+        assert stream.length == length
+        close(stream(x)[0], reference({"x": x, **rows}))
+    rows["past.key"] = rows["past.key"][:, :, 1:]
+    with pytest.raises(InputError, match="states have 19, 20 rows; all have as many, at most 24"):
+        stream.fill(rows)
+    with pytest.raises(InputError, match=r"states: missing past\.value"):
+        stream.fill({"past.key": rows["past.key"]})
+    with pytest.raises(InputError, match="past.key must be float32 of shape"):
+        stream.fill({**rows, "past.key": np.ones((1, 3, 2, 4), np.float32)})
+
+
 def test_streams_of_one_network_do_not_meet() -> None:
     """In turns, and from several threads at once."""
     network, plain = networks()

@@ -5,6 +5,7 @@
     (logits,) = s(ids=token, mask=m)      reads all that are there
     s.length                              rows that the state has
     s.rewind(2); s.reset()                without the last two; empty again
+    s.fill({"past.key": k, …})            rows from elsewhere
     s = net.stream(encoded=e)             an input that all calls of this stream have
 
 A state's input and result are one buffer, of the most rows there may be. A call appends to it in
@@ -96,6 +97,26 @@ class Stream(CompiledFunction):
                     f"{self.name}: cannot take back {count} rows of a stream of {self._length}"
                 )
             self._set_length(self._length - count)
+
+    def fill(self, states: Mapping[str, Any]) -> None:
+        """Let the state be copies of these arrays, which have as many rows each.
+
+        Raises InputError for a name that is missing or unknown, or an array that does not fit.
+        """
+        kept = self._held[len(self._held) - len(self._states) :]
+        check_names("state", states, [p.name for p in kept])
+        arrays = [checked_one(p, states[p.name]) for p in kept]
+        lengths = {a.shape[s.axis] for a, s in zip(arrays, self._states, strict=True)}
+        if len(lengths) > 1 or max(lengths) > self.capacity:
+            listed = ", ".join(map(str, sorted(lengths)))
+            raise InputError(
+                f"{self.name}: states have {listed} rows; all have as many, at most {self.capacity}"
+            )
+        memory = self._arrays[len(self._arrays) - len(kept) :]
+        with self._lock:
+            for array, room in zip(arrays, memory, strict=True):
+                np.copyto(room[tuple(map(slice, array.shape))], array)
+            self._set_length(lengths.pop())
 
     def __call__(
         self, /, *inputs: Any, out: Sequence[Array] | None = None, **named: Any
