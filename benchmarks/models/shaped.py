@@ -49,6 +49,10 @@ class ShapedFile(ABC):
             partial.replace(path)
         return path
 
+    def numbers(self, values: Values) -> Values:
+        """All dimensions that these sizes make numbers."""
+        return values
+
     @property
     def _source(self) -> Path:
         """What the file is made from."""
@@ -126,6 +130,9 @@ class CachedNetwork(ShapedFile):
     def _source(self) -> Path:
         return Path(decoders.__file__)
 
+    def numbers(self, values: Values) -> Values:
+        return {**values, "total": values["past"] + 1} if not self.decoder.frames else values
+
     def inputs(self, values: Values) -> dict[str, Array]:
         return self.decoder.inputs(1, values["past"])
 
@@ -150,7 +157,8 @@ class ShapedCase:
 
     def shapes(self, is_static: bool) -> dict[str, Any]:
         """What the network is loaded with: of this case alone, or of its range."""
-        return {**self.network.fixed, **(self.values if is_static else self.network.ranges)}
+        given = self.network.numbers(self.values) if is_static else self.network.ranges
+        return {**self.network.fixed, **given}
 
 
 def _text(rng: Generator, values: Values) -> tuple[Array, ...]:
