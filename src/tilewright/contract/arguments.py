@@ -153,17 +153,6 @@ def shape(name: Any, dims: Any) -> Given:
     return found
 
 
-def fixed(shapes: Mapping[str, Given]) -> dict[str, tuple[int, ...]]:
-    """Shapes of a module that is exported with them. Raises InputError for ranges."""
-    for name, dims in shapes.items():
-        if any(isinstance(d, Range) for d in dims):
-            raise InputError(
-                f"the shape of {name} is {dims}, with a range: ranges are for ONNX models; export "
-                f"the module to one with dynamic shapes"
-            )
-    return {name: tuple(d for d in dims if isinstance(d, int)) for name, dims in shapes.items()}
-
-
 def _extent(value: Any) -> int | Range | None:
     """A whole number, or a range: the least, the most, and perhaps weights by values; None if it is
     neither.
