@@ -132,7 +132,10 @@ class Ranges:
             if d.position in inputs:
                 shape = exported.proto.graph.input[inputs.index(d.position)].type.tensor_type.shape
                 name = names[d.place] = shape.dim[_axis(d, orders)].dim_param
-                ends, limit = found.get(name, exported.ranges[name]), self.limits[d.name]
+                ends, limit = (
+                    found.get(name, exported.ranges.get(name, d.ends)),
+                    self.limits[d.name],
+                )
                 most = limit if ends.most is None else min(ends.most, limit)
                 found[name] = Range(ends.least, most)
         return {n: (r,) for n, r in found.items()}, {p: found[n] for p, n in names.items()}
@@ -187,10 +190,11 @@ def named_ranges(program: Any, proto: onnx.ModelProto) -> dict[str, Ends]:
                 continue
             symbol = dim.dim_param
             dim.dim_param = names.setdefault(symbol, f"{info.name}_{position}")
-            expr = _expression(nodes[info.name].meta["val"].shape[position])
-            assert str(expr) == symbol, "torch names dimensions by what it knows of them"
-            ends = _ends(bound_sympy(expr, program.range_constraints))
-            found[dim.dim_param] = ends._replace(least=max(1, ends.least))
+            node = nodes.get(info.name)
+            expr = None if node is None else _expression(node.meta["val"].shape[position])
+            if str(expr) == symbol:  # torch names dimensions by what it knows of them
+                ends = _ends(bound_sympy(expr, program.range_constraints))
+                found[dim.dim_param] = ends._replace(least=max(1, ends.least))
     return found
 
 
