@@ -185,6 +185,18 @@ SHAPED: dict[str, tuple[Nodes, dict[str, np.ndarray]]] = {
         ],
         {"one": ints(1), "end": ints(2**62), "minus": ints(-2)},
     ),
+    "sequences": (
+        [
+            node("SplitToSequence", "x four", "parts", axis=-1),
+            node("SequenceAt", "parts zero", "a"),
+            node("SequenceAt", "parts one", "b"),
+            node("SplitToSequence", "a", "columns", axis=2, keepdims=0),
+            node("SequenceAt", "columns one", "c"),
+            node("Unsqueeze", "c last", "d"),
+            node("Mul", "b d", "y"),
+        ],
+        {"four": np.int64(4), "zero": np.int64(0), "one": np.int64(1), "last": ints(2)},
+    ),
     "halves": (
         [
             node("Shape", "x", "s"),

@@ -10,7 +10,8 @@ any record can be read, whenever it was measured.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tilewright.codegen import compile_program
@@ -22,6 +23,7 @@ from tilewright.ground.errors import InputError
 from tilewright.ground.settings import LAYERS
 from tilewright.nest.nodes import Program
 from tilewright.nest.print import program_text
+from tilewright.schedule.by_size import programs_of
 from tilewright.schedule.producers import lowered_of, maker_of
 from tilewright.schedule.state import State
 from tilewright.schedule.steps import Step
@@ -54,25 +56,45 @@ class Layers:
         return native_of(self.dag, self.gene, self.target) if self.gene.key == "native" else None
 
     @cached_property
+    def by_size(self) -> dict[str, Layers]:
+        """The programs of ranges of a size, by the range; none where there is one program."""
+        return {w: replace(self, gene=gene) for w, gene in programs_of(self.gene) if w}
+
+    def _each(self, form: Callable[[Layers], str]) -> str:
+        """A form of each program, under its range."""
+        return "".join(f"where {where}\n{form(part)}" for where, part in self.by_size.items())
+
+    @cached_property
     def steps(self) -> list[Step]:
-        """The concrete transform steps; a template has none."""
-        return steps_of(self.gene) if template_of(self.gene) is None else []
+        """The concrete transform steps; a template has none, nor have programs by size together."""
+        return [] if self.by_size or template_of(self.gene) else steps_of(self.gene)
+
+    @cached_property
+    def decisions(self) -> list[tuple[str, int]]:
+        """The decisions made here, of programs by size one after the other."""
+        parts = self.by_size.values()
+        return [d for p in parts for d in p.decisions] or list(self.gene.values.items())
 
     @cached_property
     def sketch(self) -> str:
         """The sketch the program comes from: the decisions made here, and the nest without them."""
+        if self.by_size:
+            return self._each(lambda part: part.sketch)
         values = self.gene.values
         kind = "sketch" if template_of(self.gene) is None else "template"
         text = f"{kind} {self.sketch_name}\ndecisions\n{self._decided}"
         if self.native is not None:
             return text
         free = {variable: Var(variable) for variable in values}
-        symbolic = maker_of(self.dag, self.gene, free)(self.name).program
+        # A sketch is of numbers: of the sizes at their most.
+        symbolic = maker_of(self.dag.heaviest, self.gene, free)(self.name).program
         return f"{text}\n{program_text(symbolic)}"
 
     @property
     def sketch_name(self) -> str:
-        """What the sketch, or the template, is called."""
+        """What the sketch, or the template, is called; of programs by size `a where S < 32; …`."""
+        if self.by_size:
+            return "; ".join(f"{p.sketch_name} where {where}" for where, p in self.by_size.items())
         return template_of(self.gene) or sketch_from_json(self.gene.producer)[0] or PLAIN
 
     @property
@@ -84,8 +106,10 @@ class Layers:
         """Contractions that read another's results: its name, and whether it is computed in the
         same loops.
         """
-        whole, done = State(self.dag), State(self.dag).replay(self.steps)
+        if self.by_size:
+            return {k: v for part in self.by_size.values() for k, v in part.chained.items()}
         found = {}
+        whole, done = State(self.dag.heaviest), State(self.dag).replay(self.steps)
         for stage in filter(has_data_reuse, whole.stages.values()):
             for source in next((c.sources for c in chains(whole, stage)), ()):
                 is_one = _outermost(done, source) == _outermost(done, stage.name)
@@ -95,6 +119,8 @@ class Layers:
     @cached_property
     def trace(self) -> str:
         """The transform steps, one a line, as Python writes them; a template's decisions."""
+        if self.by_size:
+            return self._each(lambda part: part.trace)
         return "".join(f"{step}\n" for step in self.steps) or self._decided
 
     @cached_property

@@ -27,8 +27,9 @@ from tilewright.cli.options import (
     protect,
 )
 from tilewright.cli.parts import compilation, inspection
+from tilewright.contract.artifact import BufferSpec
 from tilewright.front.machine import as_target
-from tilewright.ground.text import NONE, count, duration, rate, sentence, size, some
+from tilewright.ground.text import NONE, count, duration, points_line, rate, sentence, size, some
 from tilewright.network.plan import PROGRAM_KINDS, Plan
 from tilewright.network.variants import NetworkSet
 from tilewright.runtime.headers import missing
@@ -83,10 +84,13 @@ def compile(
     write = NetworkSet(networks, loaded.name).save
     # Before anything is printed, for who reads that may stop reading.
     header = None if save is None else write(save)
-    for one, plan in zip(variants, plans, strict=True):
+    for one, network, plan in zip(variants, networks, plans, strict=True):
         if one is not loaded:
             console.print(one.name, style="bold", markup=False)
         print_plan(console, plan)
+        if plan.sizes:
+            sides = (", ".join(map(_named, side)) for side in (network.inputs, network.outputs))
+            console.print(" -> ".join(sides), soft_wrap=True, markup=False, highlight=False)
     is_host = isinstance(chosen, CpuTarget) and chosen.architecture == host_architecture()
     at_hand = chosen.backend.device is not None and target is not None and ":" not in target
     if is_host or at_hand:
@@ -97,6 +101,11 @@ def compile(
         console.print(f"Compiled for {chosen.name} ({chosen.generation}); not loaded here.")
     if save is not None:
         console.print(f"Saved to {save} and {header}.", soft_wrap=True)
+
+
+def _named(spec: BufferSpec) -> str:
+    """An array with its extents."""
+    return f"{spec.name} [{', '.join(spec.dims)}]"
 
 
 def template_lines(plan: Plan, lacking: str | None) -> Iterator[str]:
@@ -142,10 +151,17 @@ def print_plan(console: Console, plan: Plan) -> None:
         f"{count(plan.calls, 'call')} of {count(len(plan.kernels), 'kernel')}: {told}",
         style="bold",
     )
+    if plan.sizes:
+        ranges = ", ".join(map(str, plan.sizes))
+        console.print(f"One network for {ranges}; memory is for the most.", soft_wrap=True)
+    for k in plan.kernels:
+        if k.points_s:
+            console.print(f"{k.name}: {points_line(k.points_s)}", soft_wrap=True, highlight=False)
     console.print(sentence(str(plan.memory)), soft_wrap=True)
     for told in template_lines(plan, missing()):
         console.print(told, soft_wrap=True, markup=False, highlight=False)
     if plan.latency_s is not None:
-        console.print(f"Sum of the recorded latencies: {duration(plan.latency_s)}")
+        mean = ", a mean over sizes" if plan.sizes else ""
+        console.print(f"Sum of the recorded latencies{mean}: {duration(plan.latency_s)}")
     for note in plan.notes:
         console.print(f"note: {note}", soft_wrap=True)

@@ -63,5 +63,7 @@ def plan(
         highlight=False,
         soft_wrap=True,
     )
+    for said in inspection.sizes_of(loaded, chosen):
+        output().print(f"One network for {said}", highlight=False, soft_wrap=True)
     for how, names in inspection.precisions(loaded, chosen).items():
         output().print(f"Multiplied in {how}: {some(names)}", highlight=False, soft_wrap=True)

@@ -13,7 +13,7 @@ from tilewright.cli.options import DEFAULT_DB, TargetSpec
 from tilewright.cli.parts import database as databases
 from tilewright.cli.parts import inspection, words
 from tilewright.cli.records import DatabaseName, print_summary
-from tilewright.ground.text import duration, rate
+from tilewright.ground.text import duration, points_line, rate
 
 if TYPE_CHECKING:
     from tilewright.front.inspection import RecordedProgram
@@ -97,6 +97,8 @@ def print_head(console: Console, program: RecordedProgram, db: str) -> None:
     console.print(f"trial {trial.id} of {db}, measured on {program.machine}", soft_wrap=True)
     structure = words.sketch_words(program.layers.sketch_name)
     console.print(f"{structure}; {words.origin_words(trial.origin)}", soft_wrap=True)
+    if program.sizes:
+        console.print(f"one program for {', '.join(map(str, program.sizes))}", soft_wrap=True)
     if program.reused is not None:
         source = program.reused
         is_own = source.hash == workload.hash
@@ -109,7 +111,10 @@ def print_head(console: Console, program: RecordedProgram, db: str) -> None:
     if trial.ok:
         speed = rate(workload.flops, trial.latency_s)
         confirmed = " (confirmed in fresh processes)" if trial.confirmed_s else ""
-        console.print(f"{duration(trial.latency_s)}, {speed} GFLOP/s{confirmed}")
+        mean = ", a mean over sizes" if program.sizes else ""
+        console.print(f"{duration(trial.latency_s)}, {speed} GFLOP/s{mean}{confirmed}")
+        if program.points_s:
+            console.print(points_line(program.points_s), soft_wrap=True)
     else:
         text = f"failed in {trial.stage} with {trial.error}: {trial.message}"
         console.print(text, soft_wrap=True)

@@ -160,17 +160,6 @@ def limits(value: Any) -> dict[str, int]:
     return {str(name): count(f"the limit of {name}", most) for name, most in value.items()}
 
 
-def fixed(shapes: Mapping[str, Given]) -> dict[str, tuple[int, ...]]:
-    """Shapes of a module that is exported with them. Raises InputError for ranges."""
-    for name, dims in shapes.items():
-        if any(isinstance(d, Range) for d in dims):
-            raise InputError(
-                f"the shape of {name} is {dims}, with a range: ranges are for ONNX models; export "
-                f"the module to one with dynamic shapes"
-            )
-    return {name: tuple(d for d in dims if isinstance(d, int)) for name, dims in shapes.items()}
-
-
 CACHE = "cache"
 
 

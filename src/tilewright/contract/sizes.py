@@ -8,7 +8,7 @@ points_of((rows,))                    values at which programs are measured, eac
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any, TypeAlias
@@ -107,6 +107,14 @@ def points_of(sizes: Sizes) -> tuple[Point, ...]:
 def timed_points(sizes: Sizes) -> list[Point]:
     """Those of them where programs are timed."""
     return [p for p in points_of(sizes) if p.weight > 0]
+
+
+def points_text(sizes: Sizes, seconds: Sequence[float]) -> tuple[tuple[str, float], ...]:
+    """The points where programs are timed, in words, with what one took there; nothing where that
+    is not known.
+    """
+    pairs = zip(timed_points(sizes), seconds, strict=True) if seconds else ()
+    return tuple((str(point), s) for point, s in pairs)
 
 
 def checked_sizes(sizes: Sizes, values: Mapping[str, int]) -> dict[str, int]:

@@ -184,7 +184,8 @@ class Adviser:
         return estimated_s(space, FeatureExtractor(space))
 
     def _ask(self, task: TuningTask) -> Iterator[Finding]:
-        """All that there is to find out about a task."""
+        """All that there is to find out about a task; of sizes at their most."""
+        task = replace(task, dag=task.dag.heaviest)
         changed: dict[tuple[str, str], ComputeDAG] = {}
         for stage, source in activations(task.dag):
             found = without(task.dag, stage, source)

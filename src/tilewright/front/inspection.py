@@ -19,6 +19,7 @@ from typing import Any
 
 from tilewright.build.layers import Layers
 from tilewright.build.library import linker_for
+from tilewright.contract.sizes import Sizes, points_text, timed_points
 from tilewright.expr.dag import ComputeDAG, stage_flops
 from tilewright.expr.rewrites.winograd import Convolution, find, multiply_adds, rewrite
 from tilewright.expr.serialize import dag_from_json
@@ -107,7 +108,8 @@ class RecordedProgram:
     """A recorded trial with everything needed to print its program.
 
     `reused` is the task near whose programs its own search began, if it did: itself where they were
-    another machine's. `note` says which better ones cannot be printed, and why.
+    another machine's. `note` says which better ones cannot be printed, and why. Those with `sizes`
+    have latencies at their points.
     """
 
     workload: WorkloadRow
@@ -116,6 +118,16 @@ class RecordedProgram:
     layers: Layers
     reused: WorkloadRow | None = None
     note: str = ""
+
+    @property
+    def sizes(self) -> Sizes:
+        """Those of its workload."""
+        return self.layers.dag.sizes
+
+    @property
+    def points_s(self) -> tuple[tuple[str, float], ...]:
+        """Seconds at values of the sizes, in words."""
+        return points_text(self.sizes, self.trial.points_s)
 
 
 def list_programs(database: Database) -> tuple[Coverage, ...]:
@@ -316,13 +328,20 @@ def precisions(models: Sequence[Tunable], target: Target) -> dict[str, list[str]
     return summary(merged(parts_of(models, target))[0], target)
 
 
+def sizes_of(models: Sequence[Tunable], target: Target) -> list[str]:
+    """The ranges of models' sizes, and where programs are timed."""
+    found = {s: None for task in merged(parts_of(models, target))[0] for s in task.dag.sizes}
+    return [f"{s}, timed at {', '.join(str(n) for n, _ in s.measured)}" for s in found]
+
+
 def _printed(workload: WorkloadRow, trial: Trial | None, target: Target) -> PrintedProgram:
     """The forms of one program; of a record that this version cannot print, why not."""
     name = kernel_name(workload.name)
     try:
         dag = dag_from_json(workload.dag)
         task = PrintedProgram(
-            least_bytes=dag.least_bytes,
+            least_bytes=_least_bytes(dag),
+            sizes=", ".join(map(str, dag.sizes)),
             math=Layers(dag, gene_of(()), target, name).nest,
             gain=gain_of(dag, target),
         )
@@ -333,7 +352,8 @@ def _printed(workload: WorkloadRow, trial: Trial | None, target: Target) -> Prin
         return replace(
             task,
             sketch=layers.sketch_name,
-            decisions=tuple(trial.gene.values.items()),
+            points_s=points_text(dag.sizes, trial.points_s),
+            decisions=tuple(layers.decisions),
             steps=layers.trace,
             nest=layers.nest,
             ir=layers.ir,
@@ -343,6 +363,14 @@ def _printed(workload: WorkloadRow, trial: Trial | None, target: Target) -> Prin
         raise
     except (TilewrightError, ValueError, KeyError) as error:
         return PrintedProgram(note=f"This version of Tilewright cannot print the program: {error}")
+
+
+def _least_bytes(dag: ComputeDAG) -> int:
+    """Bytes of inputs and outputs, the mean over points where there are sizes: so are latencies."""
+    points = timed_points(dag.sizes)
+    if not points:
+        return dag.least_bytes
+    return round(sum(p.weight * dag.at(p.values).least_bytes for p in points))
 
 
 def winograd_flops(dag: ComputeDAG, steps: Sequence[Step]) -> int | None:

@@ -18,6 +18,7 @@ from tilewright.codegen import check_sizes
 from tilewright.contract.artifact import Artifact
 from tilewright.contract.cache import ArtifactCache
 from tilewright.contract.gene import Gene
+from tilewright.contract.sizes import points_text
 from tilewright.cost.resources import runs_on
 from tilewright.cutlass import refusal
 from tilewright.expr.access import has_data_reuse
@@ -197,7 +198,8 @@ def build_networks(
             verdicts.setdefault(link.verdict, []).append(str(link))
         networks.append(network)
         apart = untemplated(mine, target)
-        plans.append(Plan(planned, network.memory, told_of, verdicts, apart))
+        sizes = part.partition.graph.sizes
+        plans.append(Plan(planned, network.memory, told_of, verdicts, apart, sizes))
     said = remarks(tasks, matches)
     return CompiledNetworks(tuple(networks), tuple(plans), *said, tuple(weights))
 
@@ -212,6 +214,7 @@ def _planned(task: TuningTask, calls: int, match: RecordMatch, artifact: Artifac
         code_bytes=len(artifact.object_code),
         scratch_bytes=artifact.scratch_bytes,
         task=task.hash,
+        points_s=points_text(task.dag.sizes, () if match.trial is None else match.trial.points_s),
     )
 
 
@@ -233,7 +236,8 @@ def plan_of_task(task: Task, db: str | Path | None, target: Target) -> Plan:
     artifact = kernels[tuned.computation]
     planned = _planned(tuned, 1, matches[0], artifact)
     notes = tuple(notes_of([tuned], matches))
-    return Plan((planned,), MemoryUse.of(artifact), notes, {}, untemplated([tuned], target))
+    apart = untemplated([tuned], target)
+    return Plan((planned,), MemoryUse.of(artifact), notes, {}, apart, tuned.dag.sizes)
 
 
 def build_recorded(

@@ -262,27 +262,26 @@ def load(
     One at a time: several are `[load(f) for f in files]`.
 
     `example_inputs` are the arguments that a torch module is exported with. `shapes` gives values
-    to symbolic input dimensions, by input, `{"x": (1, 3, 224, 224)}`, or by the dimension's name,
-    `{"batch": 1}`; or a range, `{"seq": (1, 512)}` or `{"x": (1, (1, 512))}`, for one network of
-    all these, `(1, 512, {64: 1, 128: 4})` for one that is tuned at such points, by weights; several
-    such assignments make a ModelSet, whose compiled form picks the network by the shapes of its
-    inputs. A dimension that is given nothing varies in a usual range, 1..16 of a batch and 1..512
-    else, with a warning that says so. `constants` are inputs of an ONNX model whose values are
-    known now, `{"axes": (1, 2)}`; `limits` say how many there may be, at most, where data decide
-    it, `{"frames": 4096}`, by the name of the value. Without `chains` no two contractions share a
-    kernel. With `math="bfloat16"` contractions with known weights multiply bfloat16 and add
-    float32; "auto" is that where this machine is faster at it, else "float32" (the logger is told
-    why). `state` names inputs of an ONNX model that it gives back with more rows,
-    `{"past.key": "present.key"}`, or is "cache" for those that exporters call so: its compiled form
-    keeps them in a `stream()`. Raises
+    to symbolic input dimensions, by input, `{"x": (1, 3, 224, 224)}` (of a module, by the parameter
+    of `forward`), or by the dimension's name, `{"batch": 1}`; or a range, `{"seq": (1, 512)}` or
+    `{"x": (1, (1, 512))}`, for one network of all these, `(1, 512, {64: 1, 128: 4})` for one that
+    is tuned at such points, by weights; several such assignments make a ModelSet, whose compiled
+    form picks the network by the shapes of its inputs. A dimension that is given nothing varies in
+    a usual range, 1..16 of a batch and 1..512 else, with a warning that says so. `constants` are
+    inputs of an ONNX model whose values are known now, `{"axes": (1, 2)}`; `limits` say how many
+    there may be, at most, where data decide it, `{"frames": 4096}`, by the name of the value.
+    Without `chains` no two contractions share a kernel. With `math="bfloat16"` contractions with
+    known weights multiply bfloat16 and add float32; "auto" is that where this machine is faster at
+    it, else "float32" (the logger is told why). `state` names inputs of an ONNX model that it gives
+    back with more rows, `{"past.key": "present.key"}`, or is "cache" for those that exporters call
+    so: its compiled form keeps them in a `stream()`. Raises
     InputError for an argument that cannot be, UnsupportedModel with every operator that cannot be
     taken.
     """
     if dynamic_shapes is not None:
         raise InputError(
-            "dynamic_shapes: a module is imported with fixed shapes; name all that are needed, "
-            "shapes=[{'x': (1, 64)}, {'x': (8, 64)}], or export it to ONNX with dynamic axes and "
-            "give these ranges, shapes={'x': ((1, 8), 64)}"
+            "dynamic_shapes: what varies is said with its range, shapes={'x': ((1, 8), 64)}; an "
+            "ExportedProgram has the ranges of its own dynamic_shapes"
         )
     if math not in MATHS:
         raise InputError(f"math is {' or '.join(map(repr, MATHS))}, not {math!r:.40}")
@@ -334,8 +333,13 @@ def _import(
             raise InputError(
                 "constants and limits belong to an ONNX model; bind arguments of a module instead"
             )
-        exported = torch_import.export_module(source, example_inputs, arguments.fixed(shapes or {}))
-        model = _of_onnx(exported.proto, None, known, chains, math, exported.outputs)
+        exported = torch_import.export_module(source, example_inputs, shapes)
+        ranges = {
+            n: (arguments.Range(ends.least, ends.most, ends.points),)
+            for n, ends in exported.ranges.items()
+            if ends.most is not None
+        }
+        model = _of_onnx(exported.proto, ranges, known, chains, math, exported.outputs)
         return replace(model, example=_example(model.facts, exported.example))
     if example_inputs is not None:
         raise InputError(
@@ -442,9 +446,11 @@ def _example(facts: ModelFacts, tensors: Any) -> Example | None:
     if tensors is None:
         return None
     inputs, outputs = (tuple(np.array(array_of(t)) for t in side) for side in tensors)
-    given = [(a.shape, str(a.dtype)) for a in (*inputs, *outputs)]
-    wanted = [(v.shape, v.dtype) for v in (*facts.inputs, *facts.outputs)]
-    return Example(inputs, outputs) if given == wanted else None
+    given, specs = (*inputs, *outputs), (*facts.inputs, *facts.outputs)
+    fits = len(given) == len(specs) and all(
+        s.takes(a.shape) and s.dtype == str(a.dtype) for s, a in zip(specs, given, strict=True)
+    )
+    return Example(inputs, outputs) if fits else None
 
 
 def _is_torch(value: Any) -> bool:

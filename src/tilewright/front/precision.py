@@ -42,7 +42,8 @@ class Multiplied:
 
 
 def multiplied(dag: ComputeDAG, target: Target) -> list[Multiplied]:
-    """Each contraction of a workload, in order."""
+    """Each contraction of a workload, in order; of sizes at their most."""
+    dag = dag.heaviest
     state = State(dag)
     found = []
     for stage in sums(dag):
@@ -94,5 +95,5 @@ def gain_of(dag: ComputeDAG, target: Target) -> float:
     """How many times as many operations a second as float32 a workload's may be."""
     parts = multiplied(dag, target)
     saved = sum(m.flops * (1.0 - 1.0 / m.gain) for m in parts if m.gain > 1.0)
-    flops = dag.useful_flops
+    flops = dag.heaviest.useful_flops
     return flops / (flops - saved) if flops else 1.0

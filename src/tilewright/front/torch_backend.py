@@ -5,9 +5,10 @@
         y = net(x)
 
 PyTorch finds `tilewright` here by an entry point. What it captures is compiled at its first call,
-one network for each combination of input shapes, with the parameters packed as constants, and
-compared once with eager PyTorch. Operators that cannot be taken, or that differ, run in eager
-PyTorch, between networks; a warning names each.
+with the parameters packed as constants, and compared once with eager PyTorch: one network for each
+combination of input shapes; but where Dynamo has dimensions vary (`dynamic=True`, `mark_dynamic`),
+one for all of their extents (`graph.torch.sizes`), as far as its operators allow. Operators that
+cannot be taken, or that differ, run in eager PyTorch, between networks; a warning names each.
 
 Parameters and buffers of modules are constants. A call compares their identity, address and version
 counter with those that were packed, and packs anew where one differs: writes through autograd's
@@ -28,7 +29,7 @@ import contextlib
 import functools
 import threading
 import warnings
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -36,34 +37,44 @@ import torch
 from torch._dynamo.eval_frame import innermost_backend
 from torch._dynamo.variables.builder import VariableBuilder
 
+from tilewright.contract.arguments import Range
 from tilewright.front.compilation import compile
 from tilewright.front.kernels import open_records
 from tilewright.front.models import Model, load
 from tilewright.front.torch_compare import deviations, faulty, in_words, returned, watched
 from tilewright.graph.torch.capture import (
     Concrete,
+    Order,
     Piece,
+    Result,
     cut,
     has_contexts,
     inverse,
     memory_order,
     read_numbers,
+    results_for,
     specialise,
 )
 from tilewright.graph.torch.importing import headline, to_onnx, to_program
+from tilewright.graph.torch.sizes import Place, Ranges
 from tilewright.ground import log
-from tilewright.ground.errors import InputError, UnsupportedModel
+from tilewright.ground.errors import BuildError, InputError, UnsupportedModel
 from tilewright.ground.settings import Settings
 from tilewright.network.executor import Network
 from tilewright.runtime.constants import ConstantPool
 from tilewright.runtime.tensors import array_of, tensor_of
 
 ShapeKey: TypeAlias = tuple[Any, ...]
+MOST_RESULTS = 1000  # combinations of extents that a network knows the views of
 STRIKES = 3  # times in a row that a parameter changed before a second call
 
 
 class EagerFallback(UserWarning):
     """A part of a captured graph runs in eager PyTorch."""
+
+
+class VaryingDimension(UserWarning):
+    """What was decided of dimensions that vary, and nobody said."""
 
 
 @dataclass
@@ -98,12 +109,12 @@ class Context:
         with open_records(context.db):  # a file that is not there is said at once
             return context
 
-    def warn(self, message: str) -> None:
+    def warn(self, message: str, kind: type[UserWarning] = EagerFallback) -> None:
         """Say it once."""
         if message not in self.warned:
             self.warned.add(message)
             log.warning("%s", message)
-            warnings.warn(f"tilewright: {message}", EagerFallback, stacklevel=2)
+            warnings.warn(f"tilewright: {message}", kind, stacklevel=2)
 
 
 def tilewright(
@@ -162,6 +173,9 @@ class CapturedGraph:
         self.context = context
         self.numbers = sorted(set(read_numbers(graph).values()))
         self.programs: dict[ShapeKey, CapturedNetwork | None] = {}
+        self.ranges = Ranges(graph)
+        self.varies = bool(self.ranges.dimensions)
+        self.refusal = ""  # why a network takes no sizes
         self.pieces = Pieces(self, cut(graph, ())) if has_contexts(graph) else None
         self.strikes = 0
 
@@ -180,26 +194,45 @@ class CapturedGraph:
             )
             return self.graph(*args)
         if self.pieces is None:
-            key = self._key(args)
-            program = self.programs.get(key)
-            if key not in self.programs or (program is not None and not program.fits(args)):
-                program = self._prepare(args)
-            if program is not None:
-                program.calls += 1
-                return program(args)
+            program = self._program(args) or self._prepare(args)
+            outputs = None if program is None else program(args)
+            if outputs is not None:
+                return outputs
         return self.graph(*args) if self.pieces is None else self.pieces(args)
 
-    def _key(self, args: Sequence[Any]) -> ShapeKey:
+    def _program(self, args: Sequence[Any]) -> CapturedNetwork | None:
+        """The program that is there for these arguments."""
+        for key in self._keys(args):
+            program = self.programs.get(key)
+            if program is not None and program.holds(args) and program.fits(args):
+                return program
+        return None
+
+    def _keys(self, args: Sequence[Any]) -> Iterator[ShapeKey]:
         """What a program is compiled for: numbers, shapes and layouts of tensors, and the dtype of
-        torch.autocast.
+        torch.autocast; first without what varies.
         """
+        if self.varies:
+            yield self._key(args, self.ranges.masks, self.ranges.numbers)
+        yield self._key(args)
+
+    def _key(
+        self,
+        args: Sequence[Any],
+        masks: Mapping[int, Collection[int]] | None = None,
+        told: Collection[int] = (),
+    ) -> ShapeKey:
         key: list[Any] = [args[i].item() for i in self.numbers]
         if torch.is_autocast_enabled("cpu"):
             key.append(torch.get_autocast_dtype("cpu"))
         for i in self.varying:
             a = args[i]
+            mask = () if masks is None else masks.get(i, ())
             if not isinstance(a, torch.Tensor):
-                key.append((type(a), a))
+                key += [] if i in told else [(type(a), a)]
+            elif mask:
+                order = () if a.is_contiguous() else memory_order(a) or a.stride()
+                key.append((tuple(-1 if d in mask else n for d, n in enumerate(a.shape)), order))
             else:
                 key.append(a.shape if a.is_contiguous() else (a.shape, a.stride()))
         return tuple(key)
@@ -207,24 +240,88 @@ class CapturedGraph:
     def _prepare(self, args: Sequence[Any]) -> CapturedNetwork | None:
         """Compile for arguments like these; None where this cannot be or nothing is to be done."""
         with self.context.lock:
-            old = self.programs.get(self._key(args))
-            if old is not None and old.fits(args):  # another thread was here first
-                return old
-            if old is not None:
-                self._count_change(old, args)
-            elif len(self.programs) >= self.context.shapes:
-                self.context.warn(
-                    f"a graph met more than {self.context.shapes} combinations of shapes; further "
-                    f"ones run in eager PyTorch: raise it with options={{'shapes': ...}}"
-                )
-                return None
+            program = self._program(args)  # another thread was here first
+            if program is None and self.varies:
+                program = self._for_a_range(args)
+            if program is None:
+                program = self._for_shapes(args)
+                if program is not None and self.refusal:
+                    self.context.warn(
+                        f"a graph whose dimensions vary has a network for each combination of "
+                        f"shapes: {self.refusal}",
+                        VaryingDimension,
+                    )
+            return program
+
+    def _for_shapes(self, args: Sequence[Any]) -> CapturedNetwork | None:
+        """A program for these very shapes."""
+        key = self._key(args)
+        old = self.programs.get(key)
+        if old is not None:
+            self._count_change(old, args)
             key = self._key(args)
-            self.programs[key] = None
-            try:
-                self.programs[key] = self._checked(args)
-            except UnsupportedModel as error:
-                self._fall_back(error)
-            return self.programs[key]
+        elif key in self.programs or self._is_full():
+            return None
+        self.programs[key] = None
+        try:
+            self.programs[key] = self._checked(args)
+        except UnsupportedModel as error:
+            self._fall_back(error)
+        return self.programs[key]
+
+    def _is_full(self) -> bool:
+        """Whether there are as many programs as there may be, which is told."""
+        if len(self.programs) < self.context.shapes:
+            return False
+        self.context.warn(
+            f"a graph met more than {self.context.shapes} combinations of shapes; further "
+            f"ones run in eager PyTorch: raise it with options={{'shapes': ...}}"
+        )
+        return True
+
+    def _for_a_range(self, args: Sequence[Any]) -> CapturedNetwork | None:
+        """A program for all extents of dimensions that vary; None where that is none for these
+        arguments.
+        """
+        key = self._key(args, self.ranges.masks, self.ranges.numbers)
+        tensors = [args[i] for i in self.ranges.masks]
+        if not all(a.is_contiguous() or memory_order(a) for a in tensors):
+            return None
+        old = self.programs.get(key)
+        limits = dict(self.ranges.limits)
+        if not self.ranges.make_room(args) or (old is None and self._is_full()):
+            return None
+        if old is not None and old.changed(args):
+            self._count_change(old, args)
+            key = self._key(args, self.ranges.masks, self.ranges.numbers)
+        elif old is not None and limits == self.ranges.limits:
+            return None
+        try:
+            program = self._checked(args, self.ranges)
+        except (BuildError, UnsupportedModel) as error:
+            self.varies = old is not None  # what is there stays
+            self.refusal = headline(error)
+            return None
+        self.varies = program is not None
+        if program is not None:
+            self.programs[key] = program
+            self._tell_limits()
+        return program
+
+    def _tell_limits(self) -> None:
+        """Say what nobody said."""
+        names = [n.name for n in self.graph.graph.find_nodes(op="placeholder")]
+        found = [
+            f"dimension {d.dim} of {names[d.position].removeprefix('l_').strip('_')} is at most "
+            f"{self.ranges.limits[d.name]}"
+            for d in self.ranges.guessed
+        ]
+        if found:
+            self.context.warn(
+                f"of a graph whose dimensions vary {', '.join(found)}; greater ones compile anew: "
+                f"say how great with torch._dynamo.mark_dynamic(tensor, dimension, max=...)",
+                VaryingDimension,
+            )
 
     def _count_change(self, old: CapturedNetwork, args: Sequence[Any]) -> None:
         """Make inputs of parameters that change too often to be packed each time."""
@@ -234,12 +331,13 @@ class CapturedGraph:
             self.programs.clear()
             self.strikes = 0
 
-    def _checked(self, args: Sequence[Any]) -> CapturedNetwork | None:
+    def _checked(self, args: Sequence[Any], ranges: Ranges | None = None) -> CapturedNetwork | None:
         """A program that computes what eager mode does; UnsupportedModel names what differs."""
-        program = self._compile(args)
+        program = self._compile(args, ranges)
         if program is None:
             return None
         ours, theirs = program(args), self.graph(*args)
+        assert ours is not None, "it was made for these"
         if wrong := deviations(ours, theirs, program.is_narrow):
             self._find_faults(program, args, ours, in_words(wrong[0]))
         if self.context.models is not None:
@@ -260,15 +358,17 @@ class CapturedGraph:
                 network = CapturedGraph(watch.graph, self.parameters, self.context)._compile(args)
             except UnsupportedModel as error:
                 raise UnsupportedModel(reason) from error
-            values = () if network is None else network(args)
+            values = (network and network(args)) or ()
             refused = faulty(self.graph, watch, args, values, program.is_narrow)
         alone = returned(self.graph, watch, values)
         expected = [x if y is None else y for x, y in zip(ours, alone, strict=True)]
         if refused or deviations(ours, expected, program.is_narrow):
             raise UnsupportedModel(reason, refused)
 
-    def _compile(self, args: Sequence[Any]) -> CapturedNetwork | None:
-        """Export, import and compile; None when there is nothing to compute."""
+    def _compile(self, args: Sequence[Any], ranges: Ranges | None = None) -> CapturedNetwork | None:
+        """Export, import and compile, with `ranges` for what varies; None when there is nothing to
+        compute.
+        """
         constants = {i for i in self.parameters if _has_version(args[i])}
         orders = {
             i: order
@@ -277,24 +377,36 @@ class CapturedGraph:
         }
         # Exporting under inference_mode would make tensors that cannot be traced.
         with torch.inference_mode(False), torch.no_grad():
-            concrete = specialise(self.graph, args, constants, orders)
+            concrete = specialise(self.graph, args, constants, orders, ranges)
             if not concrete.outputs:
                 return None
-            model = self._import(concrete, args, orders)
+            model, bounds = self._import(concrete, args, orders, ranges)
         network = compile(model, self.context.db, pool=self.context.pool)
-        return CapturedNetwork(model, network, concrete, orders, {i: args[i] for i in constants})
+        program = CapturedNetwork(self.graph, model, network, concrete, orders, bounds)
+        program.pack({i: args[i] for i in constants})
+        return program
 
-    def _import(self, concrete: Concrete, args: Sequence[Any], orders: Mapping[int, Any]) -> Model:
-        """The model of a concrete graph. An UnsupportedModel names nodes of the captured one."""
+    def _import(
+        self,
+        concrete: Concrete,
+        args: Sequence[Any],
+        orders: Mapping[int, Order],
+        ranges: Ranges | None,
+    ) -> tuple[Model, Mapping[Place, Range]]:
+        """The model of a concrete graph, and the bounds of dimensions of arguments that vary in it.
+        An UnsupportedModel names nodes of the captured one.
+        """
         name = f"captured{len(self.context.models or ())}"
         examples = []
         for i in concrete.inputs:
             shape = args[i].permute(orders[i]).shape if i in orders else args[i].shape
             examples.append(torch.zeros(shape, dtype=args[i].dtype))
-        program = to_program(concrete.module, tuple(examples), {}, name)
+        varying = ranges and ranges.told(concrete.inputs, orders)
+        program = to_program(concrete.module, tuple(examples), {}, name, varying)
         exported = to_onnx(program, name)
+        shapes, bounds = ranges.bounds(exported, concrete.inputs, orders) if ranges else ({}, {})
         try:
-            model = load(exported.proto)
+            model = load(exported.proto, shapes=shapes)
         except UnsupportedModel as error:
             refused = {exported.origins.get(n, n): reason for n, reason in error.refused.items()}
             for info, i in zip(exported.proto.graph.input, concrete.inputs, strict=True):
@@ -302,11 +414,16 @@ class CapturedGraph:
                     reader = self.graph.graph.find_nodes(op="placeholder")[i]
                     refused |= {n.name: error.refused[info.name] for n in reader.users}
             raise UnsupportedModel(error.message, refused) from error
-        found = [(s.shape, s.dtype) for s in model.facts.outputs]
+        specs = model.facts.outputs
         wanted = [(o.shape, str(o.dtype).removeprefix("torch.")) for o in concrete.outputs]
-        if found != wanted:
+        fits = len(specs) == len(wanted) and all(
+            s.takes(shape) and s.dtype == dtype
+            for s, (shape, dtype) in zip(specs, wanted, strict=True)
+        )
+        if not fits:
+            found = [(s.dims, s.dtype) for s in specs]
             raise UnsupportedModel(f"the exported model gives {found} where PyTorch gives {wanted}")
-        return model
+        return model, bounds
 
     def _fall_back(self, error: UnsupportedModel) -> None:
         """Cut the graph around the nodes that were refused; all of it is eager if none is known."""
@@ -361,20 +478,33 @@ class CapturedNetwork:
 
     def __init__(
         self,
+        graph: Any,
         model: Model,
         network: Network,
         concrete: Concrete,
-        orders: Mapping[int, Any],
-        parameters: Mapping[int, Any],
+        orders: Mapping[int, Order],
+        bounds: Mapping[Place, Range],
     ) -> None:
+        """`bounds` are those of dimensions of arguments that vary."""
         self.model = model
         self.is_narrow = model.facts.is_narrow
         self.network = network
         self.concrete = concrete
         self.calls = 0
+        self._graph = graph
         self._inputs = [(i, orders.get(i)) for i in concrete.inputs]
         self._orders = [None if o.order is None else inverse(o.order) for o in concrete.outputs]
+        self._bounds = bounds
+        self._results: dict[tuple[int, ...], tuple[Result, ...] | None] = {}
+        self._parameters: list[tuple[int, Any, int, int]] = []
+
+    def pack(self, parameters: Mapping[int, Any]) -> None:
+        """Remember the parameters that are constants of the network."""
         self._parameters = [(i, p, p._version, p.data_ptr()) for i, p in parameters.items()]
+
+    def holds(self, args: Sequence[Any]) -> bool:
+        """Whether what varies is in its bounds."""
+        return all(r.least <= args[i].shape[d] <= r.most for (i, d), r in self._bounds.items())
 
     def fits(self, args: Sequence[Any]) -> bool:
         """Whether the parameters are what they were when they were packed."""
@@ -388,8 +518,11 @@ class CapturedNetwork:
             if args[i] is not p or p._version != version or p.data_ptr() != pointer
         }
 
-    def __call__(self, args: Sequence[Any]) -> tuple[Any, ...]:
-        """The outputs of the captured graph."""
+    def __call__(self, args: Sequence[Any]) -> tuple[Any, ...] | None:
+        """The outputs of the captured graph; None where they are made of others than it has."""
+        results = self._results_for(args)
+        if results is None:
+            return None
         arrays = [
             array_of(args[i] if order is None else args[i].permute(order))
             for i, order in self._inputs
@@ -398,7 +531,19 @@ class CapturedNetwork:
         for array, order in zip(self.network(*arrays), self._orders, strict=True):
             tensor = tensor_of(array)
             made.append(tensor if order is None else tensor.permute(order))
-        return tuple(r.take(args, made) for r in self.concrete.results)
+        return tuple(r.take(args, made) for r in results)
+
+    def _results_for(self, args: Sequence[Any]) -> tuple[Result, ...] | None:
+        """How the outputs are made: anew for each combination of extents where that matters."""
+        if not self._bounds or self.concrete.is_fixed:
+            return self.concrete.results
+        key = tuple(args[i].shape[d] for i, d in self._bounds)
+        if key not in self._results:
+            if len(self._results) >= MOST_RESULTS:
+                self._results.clear()
+            with torch.inference_mode(False), torch.no_grad():
+                self._results[key] = results_for(self._graph, args, self.concrete)
+        return self._results[key]
 
 
 def _has_version(tensor: Any) -> bool:

@@ -9,17 +9,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from tilewright.codegen import check_sizes
 from tilewright.contract.surroundings import ALONE, Setting
 from tilewright.front.models import Model, ModelSet, Task, Tunable
 from tilewright.records.rows import ModelRow, ModelTask
 from tilewright.search.objectives import ObjectiveModel
 from tilewright.search.tasks import TuningTask
-from tilewright.target import Target
+from tilewright.target import CpuTarget, Target
 
 
 def parts_of(models: Sequence[Tunable], target: Target) -> list[Task | Model]:
-    """What is to be tuned, with every shape of a ModelSet as a model of its own."""
+    """What is to be tuned, with every shape of a ModelSet as a model of its own. Raises BuildError
+    for sizes on a target that has no code for them.
+    """
     parts = [m for each in models for m in (each.models if isinstance(each, ModelSet) else [each])]
+    for m in () if isinstance(target, CpuTarget) else parts:
+        check_sizes(m.name, m.dag.sizes if isinstance(m, Task) else m.graph.sizes, target)
     return [m if isinstance(m, Task) else m.for_target(target) for m in parts]
 
 

@@ -144,10 +144,22 @@ def _read(
         networks.append(
             Network(one["name"], artifact, kernels, constants, arena, one["calls"], target)
         )
-        planned = tuple(PlannedKernel(**k) for k in one["kernels"])
+        planned = tuple(_planned(k) for k in one["kernels"])
         memory = MemoryUse.of(artifact, arena.bytes)
         plans.append(
-            Plan(planned, memory, tuple(one["notes"]), one["verdicts"], one["untemplated"])
+            Plan(
+                planned,
+                memory,
+                tuple(one["notes"]),
+                one["verdicts"],
+                one["untemplated"],
+                artifact.sizes,
+            )
         )
     notes, warnings = tuple(about["notes"]), tuple(about["warnings"])
     return CompiledNetworks(tuple(networks), tuple(plans), notes, warnings)
+
+
+def _planned(fields: Mapping[str, Any]) -> PlannedKernel:
+    points = tuple((point, seconds) for point, seconds in fields["points_s"])
+    return PlannedKernel(**{**fields, "points_s": points})

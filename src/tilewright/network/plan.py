@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from tilewright.contract.sizes import Sizes
 from tilewright.network.memory_use import MemoryUse
 
 PROGRAM_KINDS = ("tuned", "measured", "carried", "default")
@@ -16,7 +17,8 @@ class PlannedKernel:
     """One kernel. `program` says what it is compiled from (see `program_kind`), `latency_s` is
     the record's, a call; None where there is none.
 
-    `task` is the hash that records know it by.
+    `task` is the hash that records know it by; `points_s` are its latencies at values of its sizes,
+    in words: latency_s is their mean by weight.
     """
 
     name: str
@@ -27,6 +29,7 @@ class PlannedKernel:
     code_bytes: int
     scratch_bytes: int
     task: str
+    points_s: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +37,7 @@ class Plan:
     """A compiled model: its kernels, and the memory of a run. `notes` say what is not as it should
     be: no records, or those of another machine. `verdicts` are what was decided about contractions
     and what they follow: the pairs, by verdict. `untemplated` has contractions that no template of
-    the target computes, by the reason.
+    the target computes, by the reason. `sizes` are those of a call, with their ranges.
     """
 
     kernels: tuple[PlannedKernel, ...]
@@ -42,6 +45,7 @@ class Plan:
     notes: tuple[str, ...] = ()
     verdicts: Mapping[str, Sequence[str]] = field(default_factory=dict)
     untemplated: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    sizes: Sizes = ()
 
     @property
     def calls(self) -> int:

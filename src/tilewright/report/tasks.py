@@ -90,7 +90,8 @@ class PrintedProgram:
     `least_bytes` are read and written at least: every input and output once. `own_flops` are the
     operations of a program in Winograd's form, which does fewer than the math says; None for
     others. `gain` is how many times as fast as float32 the instruction is that does them. `note`
-    says why a form is missing. `ir` is for `target`.
+    says why a form is missing. `ir` is for `target`. `sizes` are the ranges of its sizes,
+    `points_s` its latencies at some of their values, both in words.
     """
 
     least_bytes: int = 0
@@ -104,6 +105,8 @@ class PrintedProgram:
     note: str = ""
     own_flops: int | None = None
     gain: float = 1.0
+    sizes: str = ""
+    points_s: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

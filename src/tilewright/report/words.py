@@ -60,8 +60,11 @@ def origin_words(origin: str) -> str:
 
 
 def sketch_words(name: str) -> str:
-    """The structure of a program: what was done, in order."""
-    return ", ".join(_part(part) for part in name.split(" · "))
+    """The structure of a program: what was done, in order; of programs by size, that of each."""
+    programs = (program.partition(" where ") for program in name.split("; "))
+    return "; ".join(
+        ", ".join(map(_part, one.split(" · "))) + said + where for one, said, where in programs
+    )
 
 
 def _part(part: str) -> str:

@@ -12,7 +12,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tilewright.contract.gene import Gene, compact
+from tilewright.contract.gene import Gene, compact, parsed
 from tilewright.expr.nodes import Expr, Read, Tensor, Var, binary
 from tilewright.ground.errors import ScheduleError
 from tilewright.nest.fuse import Prologue, fused
@@ -44,6 +44,20 @@ def genes_of(below: object, programs: object) -> tuple[tuple[int, ...], tuple[Ge
     if any(gene.key == KEY for gene in genes):
         raise ScheduleError("a program by size is none of programs by size")
     return tuple(below), genes
+
+
+def programs_of(gene: Gene) -> list[tuple[str, Gene]]:
+    """The programs of a gene, each with where it runs, as text: `S < 32`, `32 <= S`; "" where it is
+    no gene of programs by size. Raises ScheduleError for what `by_size` does not write.
+    """
+    match parsed(gene.producer, "the producer is"):
+        case {"by_size": str() as size, "below": below, "programs": programs}:
+            bounds, genes = genes_of(below, programs)
+            lows = ("", *(f"{b} <= " for b in bounds))
+            highs = (*(f" < {b}" for b in bounds), "")
+            ranges = zip(lows, highs, genes, strict=True)
+            return [(f"{low}{size}{high}", one) for low, high, one in ranges]
+    return [("", gene)]
 
 
 def joined(size: str, bounds: Sequence[int], parts: Sequence[Lowered]) -> Lowered:

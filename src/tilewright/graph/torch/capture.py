@@ -24,6 +24,7 @@ from torch.amp.autocast_mode import _enter_autocast, _exit_autocast
 
 from tilewright.graph.torch.decompositions import FUSED
 from tilewright.graph.torch.importing import headline
+from tilewright.graph.torch.sizes import Ranges
 from tilewright.ground.errors import UnsupportedModel
 
 Order: TypeAlias = tuple[int, ...]  # dimensions from the slowest to the fastest in memory
@@ -94,12 +95,23 @@ class Output:
 
 @dataclass(frozen=True)
 class Concrete:
-    """A captured graph for arguments of certain shapes; `inputs` are positions of arguments."""
+    """A captured graph for arguments of certain shapes; `inputs` are positions of arguments, and
+    `computed` those of the captured graph's outputs that the module's outputs are.
+    """
 
     module: Any
     inputs: tuple[int, ...]
     outputs: tuple[Output, ...]
     results: tuple[Result, ...]
+    computed: tuple[int, ...]
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether the results are the same for arguments of other extents: no views, no numbers."""
+        return all(
+            isinstance(r, Argument | Made) or (isinstance(r, Literal) and r.value is None)
+            for r in self.results
+        )
 
 
 # ---- memory layouts -------------------------------------------------------------------------
@@ -122,9 +134,14 @@ def inverse(order: Order) -> Order:
 
 
 def specialise(
-    graph: Any, args: Sequence[Any], constants: Collection[int], orders: Mapping[int, Order]
+    graph: Any,
+    args: Sequence[Any],
+    constants: Collection[int],
+    orders: Mapping[int, Order],
+    ranges: Ranges | None = None,
 ) -> Concrete:
-    """The graph for arguments of these shapes.
+    """The graph for arguments of these shapes; with `ranges`, the numbers that are extents of
+    arguments are read there, and the module is one for all of their values.
 
     Arguments at `constants` become buffers of the module; those in `orders` are taken as contiguous
     tensors with permuted dimensions; integers, floats and None are written into the graph, and so
@@ -140,8 +157,12 @@ def specialise(
     attributes: dict[str, Any] = {}
     inputs: list[int] = []
     arguments = list(zip([n for n in nodes if n.op == "placeholder"], args, strict=True))
+    numbers = ranges.numbers if ranges is not None else frozenset()
+    read = {i for i in numbers if arguments[i][0].users}
+    measured = ranges.measured if ranges is not None and read else frozenset()
     for position, (node, value) in enumerate(arguments):
-        if isinstance(value, torch.Tensor) and position not in constants and node.users:
+        is_used = bool(node.users) or position in measured
+        if isinstance(value, torch.Tensor) and position not in constants and is_used:
             values[node] = new.placeholder(node.name)
             inputs.append(position)
     for position, (node, value) in enumerate(arguments):
@@ -150,9 +171,12 @@ def specialise(
         elif position in constants:
             attributes[f"constant_{position}"] = value.detach()
             values[node] = new.get_attr(f"constant_{position}")
-        elif position in orders and node.users:
+        elif position in orders and node in values:
             back = inverse(orders[position])
             values[node] = new.call_method("permute", (values[node], back))
+    if ranges is not None:
+        tensors = {i: values[arguments[i][0]] for i in measured}
+        values |= {arguments[i][0]: ranges.number(i, tensors) for i in read}
     attributes |= _copy_nodes(graph, nodes[len(arguments) : -1], new, values)
     outputs, made = [], []
     for i, fake in chosen:
@@ -162,7 +186,18 @@ def specialise(
         made.append(value if order is None else new.call_method("permute", (value, order)))
     new.output(tuple(made))
     module = fx.GraphModule(attributes, new)
-    return Concrete(module, tuple(inputs), tuple(outputs), tuple(results))
+    computed = tuple(i for i, _ in chosen)
+    return Concrete(module, tuple(inputs), tuple(outputs), tuple(results), computed)
+
+
+def results_for(graph: Any, args: Sequence[Any], concrete: Concrete) -> tuple[Result, ...] | None:
+    """The results for arguments of other extents; None where the module computes other outputs
+    than these need.
+    """
+    written = _written_out(graph, args)
+    returned = list(written.graph.output_node().args[0])
+    results, chosen = _plan(returned, *_fake_run(written, args))
+    return tuple(results) if tuple(i for i, _ in chosen) == concrete.computed else None
 
 
 def read_numbers(graph: Any) -> dict[Any, int]:

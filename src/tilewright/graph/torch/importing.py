@@ -16,11 +16,12 @@ import math
 import traceback
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import onnx
 
+from tilewright.contract.arguments import Given, Range
 from tilewright.ground import log
 from tilewright.ground.errors import InputError, UnsupportedModel
 
@@ -31,37 +32,57 @@ try:
 
     from tilewright.graph.torch.decompositions import decomposed
     from tilewright.graph.torch.quantised import translations
+    from tilewright.graph.torch.sizes import Ends, dynamic, named_ranges
 except ImportError as error:
     raise InputError(f"{error.name} is not installed; PyTorch models need it: {INSTALL}") from error
 
 
-def export_module(
-    module: Any, inputs: Any, shapes: Mapping[str, Sequence[int]] | None = None
-) -> Exported:
+def export_module(module: Any, inputs: Any, shapes: Mapping[str, Given] | None = None) -> Exported:
     """The ONNX model of what `module` computes for inputs like these.
 
     `inputs` are positional arguments in a sequence, keyword arguments in a mapping, or one tensor;
-    an ExportedProgram has its own. `shapes` replaces the shapes of inputs, by the names of the
-    parameters of `forward`. A module is exported as `module.eval()` behaves. Raises InputError for
-    inputs or shapes that do not fit, UnsupportedModel when torch cannot export it.
+    an ExportedProgram has its own, and the ranges of its dimensions. `shapes` replaces the shapes
+    of inputs, by the names of the parameters of `forward`; a range in them is a dimension that
+    varies. A module is exported as `module.eval()` behaves. Raises InputError for inputs or shapes
+    that do not fit, UnsupportedModel when torch cannot export it.
     """
     if isinstance(module, torch.export.ExportedProgram):
         if inputs is not None or shapes:
-            raise InputError("an ExportedProgram has its inputs; give it alone")
+            raise InputError(
+                "an ExportedProgram has its inputs, and the ranges that torch.export was told by "
+                "dynamic_shapes=; give it alone"
+            )
         return _with_example(to_onnx(module, "exported_program"), module)
     if inputs is None:
         raise InputError(
             f"a torch module needs example inputs: load({type(module).__name__}(), (x, ...))"
         )
     args, kwargs = _arguments(inputs)
+    varying = None
     if shapes:
-        args, kwargs = _reshaped(module, args, kwargs, shapes)
+        args, kwargs, varying = _reshaped(module, args, kwargs, shapes)
     name = type(module).__name__
     if module.training:
         log.warning("%s is in training mode; it is compiled as module.eval() computes", name)
     with evaluating(module):
-        program = to_program(module, args, kwargs, name)
-        return _with_example(to_onnx(program, name), program)
+        program = to_program(module, args, kwargs, name, varying)
+        exported = _with_example(to_onnx(program, name), program)
+    asked = {
+        f"{name}_{d}": n
+        for name, given in (shapes or {}).items()
+        for d, n in enumerate(given)
+        if isinstance(n, Range)
+    }
+    ranges = {n: _as_asked(ends, asked[n]) for n, ends in exported.ranges.items() if n in asked}
+    return replace(exported, ranges={**exported.ranges, **ranges})
+
+
+def _as_asked(found: Ends, asked: Range) -> Ends:
+    """A range that torch.export found, with the points that were asked for. Its tracing takes what
+    varies to be at least 2, so that 1 is not special; nor is it here.
+    """
+    least = min(asked.least, found.least) if found.least == 2 else found.least
+    return Ends(least, found.most, asked.points)
 
 
 def _with_example(exported: Exported, program: Any) -> Exported:
@@ -80,14 +101,20 @@ def _tensors(values: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(v for v in values if isinstance(v, torch.Tensor))
 
 
-def to_program(module: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], name: str) -> Any:
-    """The ExportedProgram of a module; raises UnsupportedModel."""
+def to_program(
+    module: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], name: str, varying: Any = None
+) -> Any:
+    """The ExportedProgram of a module; `varying` are dimensions that vary, as torch.export takes
+    them. Raises UnsupportedModel.
+    """
     with quiet(), torch.no_grad():
         try:
-            program = torch.export.export(module, args, dict(kwargs), strict=False)
+            program = torch.export.export(
+                module, args, dict(kwargs), dynamic_shapes=varying, strict=False
+            )
         except Exception as error:  # whatever the module's own code raises, too
             raise UnsupportedModel(
-                f"{name}: torch.export refuses it: {headline(error)}{_way_out(module)}"
+                f"{name}: torch.export refuses it: {_first_reason(error)}{_way_out(module)}"
             ) from error
     for part in program.graph_module.modules():
         for node in part.graph.find_nodes(
@@ -95,6 +122,13 @@ def to_program(module: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], na
         ):
             part.graph.erase_node(node)  # false within a torch.autocast of the module's own
     return program
+
+
+def _first_reason(error: BaseException) -> str:
+    """The headline of an exception, and the first of the reasons that it lists."""
+    listed = (line.strip() for line in str(error).splitlines()[1:])
+    reason = next((line for line in listed if line.startswith("- ")), "")
+    return headline(error) if not reason else reason.removeprefix("- ")
 
 
 def _way_out(module: Any) -> str:
@@ -114,12 +148,14 @@ class Exported:
     """An ONNX model, and for its nodes by name the node that each one stems from, in the graph
     that was given to torch.export. `outputs` are the names of the outputs where the module gives
     them by name, in a dictionary: `logits`, or `states.0` for a part of `states`; else there are
-    none. `example` are tensors that the module was exported with, and those it gives for them.
+    none. `ranges` are those of dimensions of inputs that vary, by name. `example` are tensors that
+    the module was exported with, and those it gives for them.
     """
 
     proto: onnx.ModelProto
     origins: Mapping[str, str]
     outputs: tuple[str, ...] = ()
+    ranges: Mapping[str, Ends] = field(default_factory=dict)
     example: tuple[tuple[Any, ...], tuple[Any, ...]] | None = None
 
 
@@ -156,7 +192,8 @@ def to_onnx(program: Any, name: str) -> Exported:
     proto.graph.name = name
     names = _output_names(program)
     fits = len(names) == len(proto.graph.output)
-    return Exported(proto, _origins(proto, exported.exported_program), names if fits else ())
+    origins = _origins(proto, exported.exported_program)
+    return Exported(proto, origins, names if fits else (), named_ranges(program, proto))
 
 
 def _opset(program: Any) -> int | None:
@@ -292,24 +329,42 @@ def _reshaped(
     module: Any,
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
-    shapes: Mapping[str, Sequence[int]],
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The same arguments with tensors of other shapes, which repeat their values."""
+    shapes: Mapping[str, Given],
+) -> tuple[tuple[Any, ...], dict[str, Any], dict[str, Any] | None]:
+    """The same arguments with tensors of other shapes, which repeat their values, and the
+    dimensions that vary by parameter, as torch.export takes them. Of a range, the example is in it.
+    """
     try:
         bound = inspect.signature(module.forward).bind(*args, **kwargs)
     except TypeError as error:
         raise InputError(
             f"the example inputs do not fit {type(module).__name__}: {error}"
         ) from None
-    for name, shape in shapes.items():
-        if not isinstance(bound.arguments.get(name), torch.Tensor):
+    varying: dict[str, Any] = dict.fromkeys(bound.arguments)
+    for name, given in shapes.items():
+        tensor = bound.arguments.get(name)
+        if not isinstance(tensor, torch.Tensor):
             tensors = [n for n, v in bound.arguments.items() if isinstance(v, torch.Tensor)]
             raise InputError(
                 f"shapes names {name!r}; the tensors of {type(module).__name__}.forward are: "
                 f"{', '.join(tensors) or 'none'}"
             )
-        given = bound.arguments[name].reshape(-1)
+        shape = _example_shape(tuple(tensor.shape), given)
+        values = tensor.reshape(-1)
         size = math.prod(shape)
-        times = -(-size // max(1, len(given)))
-        bound.arguments[name] = given.repeat(times)[:size].reshape(tuple(shape))
-    return bound.args, bound.kwargs
+        times = -(-size // max(1, len(values)))
+        bound.arguments[name] = values.repeat(times)[:size].reshape(shape)
+        ends = {d: Ends(*n) for d, n in enumerate(given) if isinstance(n, Range)}
+        varying[name] = dynamic(ends)
+    return bound.args, bound.kwargs, varying if any(varying.values()) else None
+
+
+def _example_shape(shape: tuple[int, ...], given: Given) -> tuple[int, ...]:
+    """Numbers for what is given. Of a range the tensor's own extent, or the nearest of those that
+    torch.export takes for one that varies, which 1 is not.
+    """
+    own = shape if len(shape) == len(given) else (0,) * len(given)
+    return tuple(
+        min(max(extent, n.least, 2), n.most) if isinstance(n, Range) else n
+        for extent, n in zip(own, given, strict=True)
+    )

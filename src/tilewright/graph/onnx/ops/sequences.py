@@ -10,6 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from tilewright.expr.operators.shapes import number
 from tilewright.graph.ir import Value
 from tilewright.graph.onnx.ops.call import Items, Known, OperatorCall, Translator
 
@@ -45,7 +46,7 @@ def erase(call: OperatorCall, items: Items, at: Value | None = None) -> Sequence
 
 def item(call: OperatorCall, items: Items, at: Value) -> Value:
     """Of equal types it may be chosen when it runs."""
-    if not at.is_constant and len({(v.shape, v.dtype) for v in items}) == 1:
+    if not at.is_constant and len({(v.extents, v.dtype) for v in items}) == 1:
         whole = call.builder.stacked(items, 0)
         return call.emit("gather", whole, call.builder.reshape(at, ()), axis=0)
     place = _position(call, at, len(items), 0)
@@ -76,16 +77,17 @@ def split(
 ) -> Sequence[Known]:
     """Parts of given sizes, or single slices, which may lose their dimension."""
     axis = call.axis(axis, x.rank)
-    sizes, extent = call.constant(given, "split"), x.shape[axis]
+    sizes = call.constant(given, "split")
     if sizes is None or sizes.ndim == 0:
         size = 1 if sizes is None else int(sizes)
+        extent = number(x.extents[axis], f"a split of {x.name}")
         if size < 1 or extent > MOST_PARTS * size:
             call.reject(f"parts of size {size} of {extent} elements: {MOST_PARTS} at most are made")
         sizes = np.array([min(size, extent - low) for low in range(0, extent, size)], np.int64)
     ends = np.cumsum(sizes).tolist()
     parts = [call.cut(x, axis, low, high) for low, high in pairwise([0, *ends])]
     if given is None and not keepdims:
-        shape = (*x.shape[:axis], *x.shape[axis + 1 :])
+        shape = (*x.extents[:axis], *x.extents[axis + 1 :])
         parts = [call.builder.reshape(p, shape) for p in parts]
     return [tuple(parts)]
 
