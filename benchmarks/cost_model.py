@@ -37,12 +37,15 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.metrics import Accuracy, accuracy, pairwise_within, recall_within
 from benchmarks.provenance import provenance, result_file
+from benchmarks.report import Content, Part, Table, show
+from tilewright.cli.console import output
 from tilewright.cost.candidates import Population, concatenate
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.cost.features import COLUMNS
@@ -66,7 +69,6 @@ RATES = tuple(i / 10 for i in range(11))
 TOP_PARTIAL = 10  # k of figure 3
 NAN = float("nan")
 PAPER = Accuracy(5000, rmse=0.079, r2=0.958, pairwise=0.851, within=NAN, recall=0.624, top=NAN)
-TARGETS = {"r2": 0.958, "pairwise": 0.88, "top": 0.65}  # `recall` has a limit, see Accuracy
 
 
 @dataclass(frozen=True, eq=False)
@@ -321,58 +323,62 @@ def _defined(one: Accuracy) -> dict[str, float]:
     return {name: value for name, value in asdict(one).items() if not np.isnan(value)}
 
 
-def _line(name: str, a: Accuracy) -> str:
-    return (
-        f"{name:30}{a.programs:>9}{a.rmse:8.3f}{a.r2:8.3f}{a.pairwise:10.3f}"
-        f"{a.within:13.3f}{a.recall:11.3f}{a.top:16.3f}"
-    )
+def measured(tasks: Sequence[Programs]) -> dict[str, Any]:
+    """All figures of some programs."""
+    started = time.perf_counter()
+    train(tasks, Split.testing([np.zeros(len(t), bool) for t in tasks]))
+    seconds = time.perf_counter() - started
+    correct = [t.take(t.throughput > 0) for t in tasks if t.throughput.any()]
+    total = sum(map(len, tasks))
+    sets = {"all": tasks} | ({"without failed": correct} if total > sum(map(len, correct)) else {})
+    names = ("completion", "pairwise", "recall@10")
+    return {
+        "programs": total,
+        "tasks": len(tasks),
+        "train_s": seconds,
+        "figure_11": {
+            f"{kind}, {which}": _defined(one)
+            for which, programs in sets.items()
+            for kind, one in figure_11(programs).items()
+        },
+        "figure_3": [dict(zip(names, point, strict=True)) for point in figure_3(tasks)],
+    }
+
+
+FIGURES = ("rmse", "r2", "pairwise", "within", "recall", "top")
+HEAD = ("test programs", "number", "RMSE", "R²", "pairwise", "within tasks", "recall@30", "of each")
+
+
+def parts(found: Content) -> list[Part]:
+    """Figure 11, then figure 3."""
+    every = {**found["figure_11"], "the paper (random 20 %, all)": _defined(PAPER)}
+    rows = [
+        [name, str(int(one["programs"])), *(f"{one[n]:.3f}" if n in one else "" for n in FIGURES)]
+        for name, one in every.items()
+    ]
+    steps = [
+        [f"{p['completion']:.0%}", f"{p['pairwise']:.3f}", f"{p['recall@10']:.3f}"]
+        for p in found["figure_3"]
+    ]
+    return [
+        f"{found['programs']} programs of {found['tasks']} tasks; training on all of them takes "
+        f"{found['train_s']:.2f} s. Complete programs that the model has not seen (figure 11):",
+        Table(HEAD, rows),
+        "Incomplete programs, scored by what is decided of them (figure 3):",
+        Table(("completion", "pairwise", "recall@10"), steps),
+    ]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run it; the exit status."""
-    parser = argparse.ArgumentParser(description="How well the cost model predicts (figures 3, 11)")
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--db", type=Path, nargs="+", required=True, help="records to learn from")
     parser.add_argument("--json", type=result_file, help="write the figures to this file")
     options = parser.parse_args(arguments)
-    tasks = load(options.db, host_target())
-    total = sum(map(len, tasks))
-    started = time.perf_counter()
-    train(tasks, Split.testing([np.zeros(len(t), bool) for t in tasks]))
-    seconds = time.perf_counter() - started
-    print(f"{total} programs of {len(tasks)} tasks; {seconds:.2f} s to train on all of them")
-
-    print("\nFigure 11: complete programs")
-    print(f"{'':30}programs    rmse      r2  pairwise  within tasks  recall@30  of each task's")
-    found: dict[str, Accuracy] = {}
-    correct = [t.take(t.throughput > 0) for t in tasks if t.throughput.any()]
-    failed = total - sum(map(len, correct))
-    print(f"{failed} programs failed")
-    sets = {"all": tasks, "without failed": correct} if failed else {"all": tasks}
-    for which, programs in sets.items():
-        for kind, one in figure_11(programs).items():
-            found[f"{kind}, {which}"] = one
-            print(_line(f"{kind}, {which}", one))
-    print(_line("the paper (random 20 %, all)", PAPER))
-    reached = found["random 20 %, all"]
-    for name, least in TARGETS.items():
-        value = getattr(reached, name)
-        print(f"{name} {value:.3f}: {'reaches' if value >= least else 'misses'} {least}")
-
-    print("\nFigure 3: incomplete programs\ncompletion   pairwise   recall@10")
-    curve = list(figure_3(tasks))
-    for rate, ordered, top in curve:
-        print(f"{rate:10.0%}{ordered:11.3f}{top:12.3f}")
+    found = measured(load(options.db, host_target()))
+    show(output(), parts(found))
     if options.json:
-        names = ("completion", "pairwise", "recall@10")
-        content = {
-            "benchmark": "cost_model",
-            **provenance(),
-            "programs": total,
-            "tasks": len(tasks),
-            "train_s": seconds,
-            "figure_11": {name: _defined(one) for name, one in found.items()},
-            "figure_3": [dict(zip(names, point, strict=True)) for point in curve],
-        }
+        content = {"benchmark": "cost_model", **provenance(), **found}
         options.json.write_text(json.dumps(content))
     return 0
 

@@ -39,13 +39,14 @@ from benchmarks.suite import ladder, speed, verify
 from benchmarks.suite.cases import EMULATED, FIRST, QUICK, SPEED, VERIFY
 from benchmarks.suite.journal import SUFFIX, Journal, OutOfTime, read
 from benchmarks.suite.pack import CONTENTS, Pack
-from benchmarks.suite.table import found, kept, lines
+from benchmarks.suite.table import found, kept, lines, parts
 from benchmarks.suite.watch import watch
 from tilewright.ground.errors import RunError, TilewrightError
 from tilewright.runtime.device import Device
 from tilewright.runtime.devices import open_device, target_at_hand
 from tilewright.target import MIB, Target
 
+__all__ = ["main", "parts"]
 FILE = f"gpu_suite{SUFFIX}"
 RESULTS = Path(__file__).parent / "results"
 MOST_BYTES = 48 * MIB

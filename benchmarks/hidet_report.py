@@ -1,52 +1,52 @@
-"""Tables and pictures of Hidet's figures.
+"""Tables of Hidet's figures.
 
-table_of("19", {"GEMM-2039": row, ...})      the head and the lines
-lines_of("19", {"GEMM-2039": row})           sentences for people
-draw("19", rows, Path("hidet.json"))         hidet-19.png beside it; nothing without matplotlib
+tables(entries)              what each figure is about, and a table: a line a case (18: a space)
 """
 
 from __future__ import annotations
 
-import importlib.util
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import median, quantiles
 from typing import Any
 
 from benchmarks.peers.meta_schedule import NAME as TVM
 from benchmarks.peers.sides import OURS, PEERS, UNTUNED
+from benchmarks.report import Part, Table
 from tilewright.ground.text import NONE, duration
 
 Rows = Mapping[str, Mapping[str, Any]]
-Table = tuple[Sequence[str], list[list[str]]]
-TITLES = {
-    "17": "What tuning costs",
-    "18": "How good the programs of a space are",
-    "19": "Products of consecutive sizes",
-    "20": "Batch sizes",
-    "21": "In one kernel and apart",
+Cells = tuple[Sequence[str], list[list[str]]]
+TOLD = {
+    "17": "wall seconds of tuning an operator by the search and by its profile, and by TVM's "
+    "MetaSchedule where apache-tvm was installed (its releases no longer have Ansor's or "
+    "AutoTVM's). *Its best* is what the tuner itself measured.",
+    "18": "all rows of the CPU's template that time allowed, and the programs that a search of the "
+    "sketches chose to measure; latencies as the searches measured them.",
+    "19": "tiles may run over the end of an axis; *divisors* is the same search where they divide "
+    "it, which leaves none for a prime.",
+    "20": "batch sizes, tuned by the profile.",
+    "21": "*after*: normalisation and ReLU in the convolution's kernel, or apart in a second one. "
+    "*before*: normalisation and ReLU of its input, where the model is cut so. *apart / ours* is "
+    "of the better of the tuned and the untuned program of either way.",
 }
 DIVISORS, APART, UNTUNED_APART = "divisors", "apart", "untuned, apart"
 WAYS = ("search", "profile", TVM)
 NEAR = 1.1  # times the best program's latency
 
 
-def table_of(number: str, rows: Rows) -> Table:
-    """A figure as a table: its head, and a line a case (18: a space)."""
-    return TABLES[number](rows)
+def tables(entries: Iterable[Mapping[str, Any]]) -> list[Part]:
+    """Every figure that has cases: its title, and a table."""
+    figures: dict[str, dict[str, Mapping[str, Any]]] = {}
+    for entry in entries:
+        number, _, name = entry["case"].partition(":")
+        figures.setdefault(number, {})[name] = entry
+    found: list[Part] = []
+    for number, rows in figures.items():
+        found += [f"Figure {number}: {TOLD[number]}", Table(*TABLES[number](rows))]
+    return found
 
 
-def lines_of(number: str, rows: Rows) -> list[str]:
-    """A line a row."""
-    head, lines = table_of(number, rows)
-    return [
-        f"figure {number}, {line[0]}: "
-        + ", ".join(f"{what} {cell}" for what, cell in zip(head[1:], line[1:], strict=True))
-        for line in lines
-    ]
-
-
-def _costs(rows: Rows) -> Table:
+def _costs(rows: Rows) -> Cells:
     head = ["case"]
     for way in WAYS:
         head += [f"{way}: trials", "s", "its best"]
@@ -65,7 +65,7 @@ def _costs(rows: Rows) -> Table:
     return [*head, *(f"in turns: {side}" for side in sides)], lines
 
 
-def _distributions(rows: Rows) -> Table:
+def _distributions(rows: Rows) -> Cells:
     head = ["space", "programs", "failed", "best", "1st decile", "median", "9th decile"]
     head.append(f"within {NEAR:g} of the best of all")
     lines = []
@@ -81,7 +81,7 @@ def _distributions(rows: Rows) -> Table:
     return head, lines
 
 
-def _sizes(rows: Rows) -> Table:
+def _sizes(rows: Rows) -> Cells:
     sides = [OURS, DIVISORS, UNTUNED, *PEERS]
     lines = []
     for name, row in sorted(rows.items(), key=lambda item: int(item[0].partition("-")[2])):
@@ -90,7 +90,7 @@ def _sizes(rows: Rows) -> Table:
     return ["GFLOP/s", *sides], lines
 
 
-def _batches(rows: Rows) -> Table:
+def _batches(rows: Rows) -> Cells:
     sides = (OURS, UNTUNED, *PEERS)
     lines = []
     for name, row in rows.items():
@@ -100,7 +100,7 @@ def _batches(rows: Rows) -> Table:
     return ("network", "trials", *sides, "best peer / ours"), lines
 
 
-def _kernels(rows: Rows) -> Table:
+def _kernels(rows: Rows) -> Cells:
     sides = (OURS, UNTUNED, APART, UNTUNED_APART, *PEERS)
     lines = []
     for name, row in rows.items():
@@ -124,75 +124,3 @@ def _over(seconds: Mapping[str, float], sides: Sequence[str], own: Sequence[str]
 
 
 TABLES = {"17": _costs, "18": _distributions, "19": _sizes, "20": _batches, "21": _kernels}
-
-
-# ---- pictures -----------------------------------------------------------------------------------
-
-
-def picture_of(number: str, file: Path) -> Path:
-    """Where the picture of a figure is."""
-    return file.with_name(f"{file.stem}-{number}.png")
-
-
-def draw(number: str, rows: Rows, file: Path) -> None:
-    """The figure so far, beside the JSON file."""
-    if importlib.util.find_spec("matplotlib") is None:
-        return
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(figsize=(8, 4), layout="constrained")
-    if number == "18":
-        _draw_spaces(axes, rows)
-    elif number == "19":
-        _draw_sizes(axes, rows)
-    else:
-        _draw_bars(axes, number, rows)
-    axes.set_title(TITLES[number])
-    axes.legend()
-    figure.savefig(picture_of(number, file))
-    pyplot.close(figure)
-
-
-def _draw_spaces(axes: Any, rows: Rows) -> None:
-    """How many of a space's programs take at most so long."""
-    for name, row in rows.items():
-        for way, space in row["spaces"].items():
-            ran = space["latencies_s"]
-            shares = [(i + 1) / len(ran) for i in range(len(ran))]
-            axes.step([1e6 * s for s in ran], shares, where="post", label=f"{name}, {way}")
-    axes.set(xscale="log", xlabel="µs", ylabel="share of the programs that ran")
-
-
-def _draw_sizes(axes: Any, rows: Rows) -> None:
-    """Rates by size."""
-    points = sorted((int(name.partition("-")[2]), row) for name, row in rows.items())
-    for side in (OURS, DIVISORS, *PEERS):
-        timed = [(n, row["flops"], *_of(row, [side])) for n, row in points]
-        found = [(n, flops / seconds / 1e9) for n, flops, seconds in timed if seconds]
-        if found:
-            axes.plot(*zip(*found, strict=True), marker="o", label=side)
-    axes.set(xlabel="rows, columns and depth", ylabel="GFLOP/s", ylim=(0, None))
-
-
-def _draw_bars(axes: Any, number: str, rows: Rows) -> None:
-    """Seconds of tuning by way (17), else of a call by side, relative to ours."""
-    if number == "17":
-        bars = {
-            name: {w: one["seconds"] for w, one in r["ways"].items()} for name, r in rows.items()
-        }
-        axes.set_ylabel("s of tuning")
-    else:
-        bars = {
-            name: {side: s / row["seconds"][OURS] for side, s in row["seconds"].items()}
-            for name, row in rows.items()
-        }
-        axes.set_ylabel("time of a call, relative to ours")
-    series = list(dict.fromkeys(side for row in bars.values() for side in row))
-    width = 0.8 / max(len(series), 1)
-    for i, side in enumerate(series):
-        places = [n + i * width for n in range(len(bars))]
-        axes.bar(places, [row.get(side, 0.0) for row in bars.values()], width, label=side)
-    axes.set_xticks([n + 0.4 for n in range(len(bars))], bars, rotation=30, ha="right")

@@ -13,7 +13,7 @@ in place of `untuned` if that is given), `library` (the same network, saved and 
 the peers in their default settings, but for the number of threads, which is everybody's, and
 OpenVINO's precision, which is float32.
 
---json keeps results after every cell; cells that it holds are not measured again unless --again.
+--json keeps results after every cell; cells that it holds are not measured again.
 """
 
 from __future__ import annotations
@@ -21,26 +21,27 @@ from __future__ import annotations
 import argparse
 import contextlib
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 
 from benchmarks.busy import BusyLoops
 from benchmarks.comparison import Results
-from benchmarks.load_report import bars, figures, print_bars, print_load
+from benchmarks.deadline import Deadline
 from benchmarks.models.export import onnx_file
 from benchmarks.models.table import CASES
-from benchmarks.operators import reported
-from benchmarks.parallel_call import lines, parallel_call
 from benchmarks.peers.paced import Pace
 from benchmarks.peers.process import SideError, SideProcess
 from benchmarks.peers.sides import LIBRARY, OURS, OWN, PEERS, UNTUNED
 from benchmarks.provenance import kept_file, provenance
+from benchmarks.report import Part, Table, show, told
+from benchmarks.slices import reported
 from benchmarks.turns import chosen, compared, installed, outliers, outputs, started
 from tilewright.cli.console import complain, output
 from tilewright.front.machine import host_target
@@ -120,7 +121,7 @@ def arguments(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--json", type=kept_file, help="where results are kept, and read from first"
     )
-    parser.add_argument("--again", action="store_true", help="measure what --json holds, too")
+    parser.add_argument("--minutes", type=float, default=120, help="of this slice (%(default)s)")
     options = parser.parse_args(words)
     for name, value in (QUICK if options.quick else FULL).items():
         if getattr(options, name) is None:
@@ -142,41 +143,35 @@ def sides_of(text: str) -> list[str]:
 def run(options: argparse.Namespace, console: Console, target: CpuTarget) -> int:
     """Measure the cells that are missing, then print all that were asked for."""
     results = LoadResults.read(options.json)
-    results.begin(provenance=provenance(target))
+    results.begin(machine={"target": str(target)}, provenance=provenance(target))
+    measure(options, console, target, results, Deadline.after(options.minutes))
+    show(console, parts(results.to_json()))
+    for case, message in results.failed.items():
+        console.print(f"failed: {case}: {message}", markup=False, soft_wrap=True)
+    return 1 if results.failed else 0
+
+
+def measure(
+    options: argparse.Namespace,
+    console: Console,
+    target: CpuTarget,
+    results: LoadResults,
+    deadline: Deadline,
+) -> bool:
+    """Measure what the results lack, network by network; whether there was time for all."""
     names = sides_of(options.sides)
-    if options.again or not results.parallel_call:
-        results.head["machine"] = {
-            "target": str(target), "parallel_call": parallel_call(target, options.turns)
-        }  # fmt: skip
-        results.write()
-    wanted = [c for n in chosen(options.networks, CASES) for c in cells_of(n, options)]
-    for network in dict.fromkeys(c.network for c in wanted):
-        missing = [
-            c for c in wanted
-            if c.network == network and (options.again or not results.holds(c, names))
-        ]  # fmt: skip
+    for network in chosen(options.networks, CASES):
+        missing = [c for c in cells_of(network, options) if not results.holds(c, names)]
+        if missing and deadline.passed:
+            return False
         if missing:
             Measurement(options, console, target, results, names, network).cells(missing)
-    cases = {c.case for c in wanted}
-    entries = [e for e in results.sorted() if e["case"] in cases]
-    print_load(console, entries)
-    print_bars(console, entries)
-    for line in lines(results.parallel_call):
-        console.print(line, markup=False)
-    for case in sorted(cases & set(results.failed)):
-        console.print(f"failed: {case}: {results.failed[case]}", markup=False, soft_wrap=True)
-    return 1 if cases & set(results.failed) else 0
+    return True
 
 
 @dataclass
 class LoadResults(Results):
     """Cells by name, network by network in the order in which they were measured."""
-
-    @property
-    def parallel_call(self) -> dict[str, dict[str, float]]:
-        """What a parallel region costs, as `parallel_call` gives it; empty before that."""
-        found: dict[str, dict[str, float]] = self.head.get("machine", {}).get("parallel_call", {})
-        return found
 
     def holds(self, cell: Cell, sides: Sequence[str]) -> bool:
         """Whether these sides have been tried in the cell."""
@@ -194,8 +189,15 @@ class LoadResults(Results):
         return sorted(self.cases.values(), key=place)
 
     def summary(self) -> dict[str, Any]:
-        """Every bar: cells compared, and those missed with our part of the peer's figure."""
-        return {"bars": [dataclasses.asdict(bar) for bar in bars(self.sorted())]}
+        """Of each side of ours, how its percentiles compare with the best peer's."""
+        found: dict[str, Any] = {"cells": len(self.cases)}
+        for name in (n for n in OWN if any(n in e["sides"] for e in self.cases.values())):
+            for key in ("median_s", "p95_s"):
+                shares = {c: s for c, e in self.cases.items() if (s := share(e, name, key))}
+                least = min(shares, key=lambda c: shares[c], default=None)
+                what = f"{name}, {COLUMNS[key]}: best peer's over ours, worst"
+                found[what] = least and {"case": least, "ratio": shares[least]}
+        return found
 
 
 @dataclass(frozen=True)
@@ -275,6 +277,46 @@ class Measurement:
                 for name, side in self._started(stack).items():
                     found[name].append(side)
             yield found
+
+
+COLUMNS = {"median_s": "median", "p95_s": "95 %", "p99_s": "99 %", "worst_s": "worst"}
+
+
+def figures(latencies: Sequence[float]) -> dict[str, float]:
+    """Of all calls of a cell; a percentile is a call that was made, none between two."""
+    median, p95, p99 = np.percentile(latencies, (50, 95, 99), method="higher").tolist()
+    counts = {"worst_s": max(latencies), "calls": len(latencies)}
+    return {"median_s": median, "p95_s": p95, "p99_s": p99, **counts}
+
+
+def share(entry: Mapping[str, Any], name: str, key: str) -> float | None:
+    """The best peer's figure over that of a side of ours; None where nothing is compared."""
+    peers = [side[key] for peer, side in entry["sides"].items() if peer not in OWN]
+    if name not in entry["sides"] or not peers:
+        return None
+    return float(min(peers) / entry["sides"][name][key])
+
+
+HEAD = ("cell", "side", *COLUMNS.values(), "best peer / ours: median, 95 %", "calls")
+
+
+def parts(found: Mapping[str, Any]) -> list[Part]:
+    """What a file says."""
+    results = LoadResults.of(dict(found))
+    return [*told(results.summary()), Table(HEAD, rows(results.sorted()))]
+
+
+def rows(entries: Iterable[Mapping[str, Any]]) -> list[list[str]]:
+    """A row for every side of every cell; the cell is named in its first row."""
+    found = []
+    for entry in entries:
+        for number, (name, one) in enumerate(entry["sides"].items()):
+            parts = [share(entry, name, k) if name in OWN else None for k in ("median_s", "p95_s")]
+            cells = [entry["case"] if number == 0 else "", name]
+            cells += [duration(one[key]) for key in COLUMNS]
+            cells += [" ".join(f"{p:.2f}" for p in parts if p), str(one["calls"])]
+            found.append(cells)
+    return found
 
 
 def rotated(names: Sequence[str], turns: int) -> list[str]:

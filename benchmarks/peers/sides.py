@@ -25,8 +25,8 @@ UNTUNED = "untuned"
 UNCHAINED = "unchained"
 UNTUNED_UNCHAINED = "untuned, unchained"
 LIBRARY = "library"
-ROOFLINE = "roofline"
 COPY = "copy"
+DEFAULT_OPENVINO = "openvino by default"
 
 
 def _tilewright(subject: Subject, target: Target, db: Path | None) -> Side:
@@ -58,20 +58,10 @@ def _library(subject: Subject, target: Target, db: Path | None) -> Side:
     return subject.library(target, db)
 
 
-def _roofline(subject: Subject, target: Target, db: Path | None) -> Side:
-    """What the case needs at least; there is no output."""
-    from benchmarks.peers.operator_subject import OperatorSubject
-    from benchmarks.roofline import least_side
-
-    assert isinstance(subject, OperatorSubject)
-    assert isinstance(target, CpuTarget)
-    return least_side(subject.case, target)
-
-
 def _copy(subject: Subject, target: Target, db: Path | None) -> Side:
     """A copy of as many bytes as the case reads and writes; there is no output."""
+    from benchmarks.peers.copying import copy_side
     from benchmarks.peers.network_subject import ServedNetwork
-    from benchmarks.roofline import copy_side
 
     assert isinstance(subject, ServedNetwork)
     assert isinstance(target, CpuTarget)
@@ -107,18 +97,23 @@ def _onnxruntime(subject: Subject, target: Target, db: Path | None) -> Side:
 
 
 def _openvino(subject: Subject, target: Target, db: Path | None) -> Side:
+    """In the precision of the subject's mathematics."""
+    return _in_openvino(subject, target, "bf16" if subject.math == "bfloat16" else "f32")
+
+
+def _default_openvino(subject: Subject, target: Target, db: Path | None) -> Side:
+    """In what precision it likes: where the CPU multiplies bfloat16, in that."""
+    return _in_openvino(subject, target, "")
+
+
+def _in_openvino(subject: Subject, target: Target, precision: str) -> Side:
     import openvino
 
     core = openvino.Core()
-    compiled = core.compile_model(
-        core.read_model(subject.onnx()),
-        "CPU",
-        {
-            "INFERENCE_NUM_THREADS": target.cores,
-            "PERFORMANCE_HINT": "LATENCY",
-            "INFERENCE_PRECISION_HINT": "bf16" if subject.math == "bfloat16" else "f32",
-        },
-    )
+    settings = {"INFERENCE_NUM_THREADS": target.cores, "PERFORMANCE_HINT": "LATENCY"}
+    if precision:
+        settings["INFERENCE_PRECISION_HINT"] = precision
+    compiled = core.compile_model(core.read_model(subject.onnx()), "CPU", settings)
 
     def another() -> Callable[[], Any]:
         request = compiled.create_infer_request()
@@ -134,14 +129,14 @@ SIDES: dict[str, Callable[[Subject, Target, Path | None], Side]] = {
     UNCHAINED: _unchained,
     UNTUNED_UNCHAINED: _untuned_unchained,
     LIBRARY: _library,
-    ROOFLINE: _roofline,
     COPY: _copy,
     "torch": _torch,
     "onnxruntime": _onnxruntime,
     "openvino": _openvino,
+    DEFAULT_OPENVINO: _default_openvino,
 }
-OWN = (OURS, UNTUNED, UNCHAINED, UNTUNED_UNCHAINED, LIBRARY, ROOFLINE, COPY)
-PEERS = tuple(name for name in SIDES if name not in OWN)
+OWN = (OURS, UNTUNED, UNCHAINED, UNTUNED_UNCHAINED, LIBRARY, COPY)
+PEERS = tuple(name for name in SIDES if name not in (*OWN, DEFAULT_OPENVINO))
 
 
 def missing(peers: Iterable[str]) -> list[str]:

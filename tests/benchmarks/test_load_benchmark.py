@@ -10,21 +10,22 @@ from typing import Any
 import numpy as np
 import pytest
 from benchmarks.busy import BusyLoops
-from benchmarks.load import Cell, LoadResults, arguments, cells_of, main, rotated, sides_of
-from benchmarks.load_report import bars, figures
-from benchmarks.parallel_call import lines, parallel_call
+from benchmarks.load import (
+    HEAD,
+    Cell,
+    LoadResults,
+    arguments,
+    cells_of,
+    figures,
+    main,
+    rotated,
+    rows,
+    share,
+    sides_of,
+)
 from benchmarks.peers.paced import Pace, latencies
 from benchmarks.peers.subjects import Side
 from tiny_network import save_tiny
-
-from tilewright.front.machine import host_target
-
-
-@pytest.fixture(autouse=True)
-def few_calls(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A parallel region takes milliseconds where other processes need the cores."""
-    for name in ("HOT_CALLS", "RESTED_CALLS", "WARM_CALLS"):
-        monkeypatch.setattr(f"benchmarks.parallel_call.{name}", 2)
 
 
 @pytest.mark.thorough
@@ -46,13 +47,13 @@ def test_cells_are_measured_once_and_kept(
         assert 0 < one["median_s"] <= one["p95_s"] <= one["p99_s"] <= one["worst_s"]
         assert len(one["turn_medians_s"]) == 2 <= one["calls"]
     shown = capsys.readouterr().out
-    assert "untuned: median at most onnxruntime's" in shown and "a parallel call costs" in shown
+    assert "untuned, median: best peer's over ours, worst" in shown
 
     assert main([*words, "--threads", "2"]) == 0
     found = json.loads(file.read_text())
     assert found["cases"][0] == entry, "what the file holds is not measured again"
     assert [e["threads"] for e in found["cases"]] == [1, 2] and not found["failed"]
-    assert len(found["summary"]["bars"]) == 2 * 3
+    assert found["summary"]["cells"] == 2
 
 
 def alive(pid: int) -> bool:
@@ -85,20 +86,24 @@ def test_percentiles_are_calls_that_were_made() -> None:
     assert (found["worst_s"], found["calls"]) == (100, 100)
 
 
-def entry(case: str, ours: float, peer: float, calls: int = 200) -> dict[str, Any]:
+def entry(case: str, ours: float, **peers: float) -> dict[str, Any]:
     def one(seconds: float) -> dict[str, float]:
-        return {"median_s": seconds, "p95_s": seconds, "p99_s": seconds, "calls": calls}
+        times = dict.fromkeys(("median_s", "p95_s", "p99_s", "worst_s"), seconds)
+        return {**times, "calls": 200}
 
-    return {"case": case, "sides": {"untuned": one(ours), "onnxruntime": one(peer)}}
+    return {"case": case, "sides": {n: one(s) for n, s in {"untuned": ours, **peers}.items()}}
 
 
-def test_bars_name_the_cells_that_miss_them() -> None:
-    found = bars([entry("a", 1.0, 1.0), entry("b", 1.1, 1.0), entry("c", 1.5, 1.0, calls=50)])
-    assert [str(bar) for bar in found] == [
-        "untuned: median at most onnxruntime's: missed in 2 of 3 cells: b (1.10), c (1.50)",
-        "untuned: 95 % at most onnxruntime's: missed in 2 of 3 cells: b (1.10), c (1.50)",
-        "untuned: 99 % at most 1.2 times onnxruntime's: met in all 2 cells",
-    ]
+def test_cells_are_compared_with_the_best_peer() -> None:
+    entries = [entry("a", 1.0, onnxruntime=3.0, openvino=2.0), entry("b", 2.0, openvino=1.0)]
+    assert [share(e, "untuned", "p95_s") for e in entries] == [2.0, 0.5]
+    assert share(entry("c", 1.0), "untuned", "p95_s") is None
+    assert share(entries[0], "library", "p95_s") is None
+    summary = LoadResults(None, {}, {e["case"]: e for e in entries}).summary()
+    assert summary["untuned, 95 %: best peer's over ours, worst"] == {"case": "b", "ratio": 0.5}
+    first, second, *_ = rows(entries)
+    assert first[:3] == ["a", "untuned", "1 s"] and first[-2] == "2.00 2.00"
+    assert second[:2] == ["", "onnxruntime"] and len(second) == len(HEAD)
 
 
 def test_threads_call_at_once_and_a_side_may_make_calls_for_them() -> None:
@@ -138,8 +143,3 @@ def test_cells_and_turns() -> None:
     assert not results.holds(Cell("n-b1"), ["library"])
     with pytest.raises(ValueError, match="ours"):
         sides_of("onnxruntime")
-
-
-def test_a_parallel_call_has_a_cost_hot_and_after_a_rest() -> None:
-    found = parallel_call(host_target(), turns=1)
-    assert set(found) == {"hot", "rested"} and len(lines(found)) == 2
