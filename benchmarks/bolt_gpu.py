@@ -53,9 +53,10 @@ from benchmarks.bolt_problems import (
 from benchmarks.comparison import mean
 from benchmarks.deadline import Deadline
 from benchmarks.models.table import CASES, NetworkCase
-from benchmarks.provenance import kept_file, provenance
+from benchmarks.provenance import kept_file
 from benchmarks.report import Part as Shown
 from benchmarks.report import Table, show, told
+from benchmarks.reuse_records import keep_results
 from benchmarks.slices import reported
 from benchmarks.torch_graphs import Torch
 from tilewright.build.compile import build_request, compile_request, make_request
@@ -452,7 +453,7 @@ def run(options: argparse.Namespace) -> int:
                     break
                 started = time.monotonic()
                 rows.setdefault(part, {})[name] = row = measure()
-                _write(options.json, rows, device)
+                keep_results(options.json, known | {"rows": rows}, summary(rows), device.target)
                 output().print(
                     f"{part} {name}: {line_of(row)} ({time.monotonic() - started:.1f} s)"
                 )
@@ -465,21 +466,6 @@ def line_of(row: Row) -> str:
     times = ("templates", "torch", "simt", "apart", "aligned", "untuned")
     found = [f"{t} {duration(row[f'{t}_s'])}" for t in times if row.get(f"{t}_s")]
     return ", ".join(found) or "no program"
-
-
-def _write(file: Path, rows: Mapping[str, Mapping[str, Row]], device: Any) -> None:
-    head = {**provenance(device.target), "summary": summary(rows)}
-    parts = [
-        f"  {json.dumps(part)}: {{\n"
-        + ",\n".join(f"   {json.dumps(name)}: {json.dumps(row)}" for name, row in those.items())
-        + "\n  }"
-        for part, those in rows.items()
-    ]
-    text = json.dumps(head, indent=1).removesuffix("\n}")
-    every = ",\n".join(parts)
-    partial = file.with_suffix(".partial")
-    partial.write_text(f'{text},\n "rows": {{\n{every}\n }}\n}}\n')
-    partial.replace(file)
 
 
 RATIOS = {"torch": "of PyTorch", "simt": "of SIMT", "apart": "of apart", "untuned": "of untuned"}

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
-
-from rich import table as rich_table
-from rich.console import Console
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from benchmarks.commit import DIRTY, number_of, origins
 from tilewright.ground.text import NONE
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 Content: TypeAlias = Mapping[str, Any]
 
@@ -35,6 +35,8 @@ Part: TypeAlias = Table | str
 
 def show(console: Console, parts: Iterable[Part]) -> None:
     """In a terminal."""
+    from rich import table as rich_table  # whoever shows nothing needs no rich
+
     for part in parts:
         if isinstance(part, str):
             console.print(part, markup=False, highlight=False, soft_wrap=True)
