@@ -27,7 +27,7 @@ SCOREBOARD = "scoreboard"
 
 # What the pages are about, in their order, and the results beside the one of the script's name.
 SCRIPTS: Mapping[str, tuple[str, ...]] = {
-    "networks": (), "operators": ("operators_avx2",), "native": (), "chains": (),
+    SCOREBOARD: (), "networks": (), "operators": ("operators_avx2",), "native": (), "chains": (),
     "edges": ("orders",), "shapes": (), "load": (), "start": (), "search_speed": (),
     "cluster": (), "ablation": ("network_ablation",), "cost_model": (),
     "reuse_pairs": ("reuse_pairs_simulated",),
@@ -71,7 +71,13 @@ def page(name: str, found: Mapping[str, Content]) -> str:
 
 
 def parts(module: Any, content: Content) -> list[Part]:
-    """What a script says of a file of its own."""
+    """What a script says of a file of its own; of a board, what each part's script does."""
+    if "parts" in content:
+        return [
+            part
+            for name, one in content["parts"].items()
+            for part in (f"## {name}", *parts(importlib.import_module(f"benchmarks.{name}"), one))
+        ]
     if hasattr(module, "parts"):
         found: list[Part] = module.parts(content)
         return found

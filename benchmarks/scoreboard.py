@@ -161,20 +161,20 @@ def under_load(board: Board, name: str, words: Sequence[str], deadline: Deadline
 OPERATORS = ",".join(f"{name}-{i}-b1" for name in SHAPES for i in (1, 3))
 PARTS: dict[str, Part] = {
     "networks": Part(
-        110, of_suite(networks.SUITE), ["--cases", ",".join(networks.TEN), "--stages", STAGES],
+        116, of_suite(networks.SUITE), ["--cases", ",".join(networks.TEN), "--stages", STAGES],
         ["--cases", "dcgan-b1", "--stages", "0.2,0.4", "--rounds", "2"],
     ),
     "native": Part(
-        27, of_suite(native.SUITE),
-        ["--cases", ",".join(NARROW_CASES), "--network-minutes", "3", "--trials", "1"],
+        21, of_suite(native.SUITE),
+        ["--cases", ",".join(NARROW_CASES), "--network-minutes", "2", "--trials", "1"],
         ["--cases", "GMM-128-128-128:bytes", "--trials", "4", "--rounds", "2"],
     ),
     "operators": Part(
-        17, of_suite(operators.SUITE), ["--cases", OPERATORS, "--trials", "128"],
+        19, of_suite(operators.SUITE), ["--cases", OPERATORS, "--trials", "128"],
         ["--cases", "GMM-0-b1", "--trials", "4", "--rounds", "2"],
     ),
     "edges": Part(
-        4, of_suite(edges.SUITE), ["--cases", EDGES, "--trials", "32"],
+        5, of_suite(edges.SUITE), ["--cases", EDGES, "--trials", "32"],
         ["--cases", "largest-5-1000-b1", "--trials", "4", "--rounds", "2"],
     ),
     "chains": Part(
@@ -182,7 +182,7 @@ PARTS: dict[str, Part] = {
         ["--cases", "gemms-4-1-4-b2464", "--trials", "4", "--rounds", "2"],
     ),
     "shapes": Part(
-        6, of_suite(shapes.SUITE), ["--cases", f"{LENGTHS},{IMAGES}", "--trials", "0"],
+        5, of_suite(shapes.SUITE), ["--cases", f"{LENGTHS},{IMAGES}", "--trials", "0"],
         ["--cases", "mobilenet-v2:160x224", "--trials", "0", "--rounds", "2"],
     ),
     "load": Part(
@@ -197,7 +197,7 @@ PARTS: dict[str, Part] = {
         ["--cases", "mobilenet-v2-b1", "--rounds", "1"],
     ),
     "search_speed": Part(
-        2, of_suite(search_speed.SUITE), ["--trials", "256"], ["--cases", "trials", "--trials", "4"]
+        1, of_suite(search_speed.SUITE), ["--trials", "256"], ["--cases", "trials", "--trials", "4"]
     ),
 }  # fmt: skip
 

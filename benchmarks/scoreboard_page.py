@@ -27,7 +27,7 @@ ABSENT = (
 )
 WORDS = {
     "operators": "24 published operators and subgraphs, 128 trials each",
-    "native": "networks in fewer bits, three minutes of tuning each",
+    "native": "networks in fewer bits, two minutes of tuning each",
     "edges": "small graphs that move data, 32 trials each",
     "chains": "contractions back to back, 48 trials each",
     "shapes": "networks for a range of shapes, untuned",
@@ -160,15 +160,16 @@ def _networks(parts: Content) -> str:
     rows = [_network(e, narrow, best) for e in entries(parts, "networks")]
     if not rows:
         return ""
+    stages = list(dict.fromkeys(s for e in entries(parts, "networks") for s in e["stages"]))
     head = (
-        "network", "tuned", "untuned", "best library", "ratio", "bfloat16", "bytes",
+        "network", "untuned", *stages, "best library", "ratio", "bfloat16", "bytes",
         "ratio of the best of all",
     )  # fmt: skip
     return (
         "## Networks\n\nSeeded weights, one image or 128 tokens (b1) or sixteen images (b16). "
-        "*Tuned* is float32 after the last stage of tuning; in fewer bits after three minutes; a "
-        "`*` is slower than untuned. The last column compares our best precision with the "
-        "libraries' best, OpenVINO's default included.\n\n"
+        "Float32 untuned and after so many minutes of tuning, fewer bits after two; a `*` is slower "
+        "than untuned. The ratio is the best library's time over ours of float32; the last column "
+        "compares our best precision with the libraries' best, OpenVINO's default included.\n\n"
         f"{table(head, rows)}\n{_costs(parts)}"
     )
 
@@ -182,8 +183,9 @@ def _network(entry: Entry, narrow: Mapping[str, Entry], best: Mapping[str, Any])
     ]
     return [
         name,
-        starred(entry),
         duration(entry["untuned_s"]),
+        *(duration(s) for s in list(entry["stages"].values())[:-1]),
+        starred(entry),
         f"{duration(entry['peers'].get(peer))} {peer}".strip(),
         ratio_text(entry["ratio_best_peer"]),
         *bits,
@@ -229,7 +231,7 @@ def _short(board: Content) -> str:
         return f"## Where it falls short\n\nNo case is below {SHORT} of the best library.{told}\n"
     rows = [[case, part, f"{ratio:.2f}"] for ratio, part, case in found[:MOST_LISTED]]
     more = len(found) - len(rows)
-    rest = f"\n{more} more are on the pages of the scripts.\n" if more else ""
+    rest = f"\n{more} more are on [its page](results/{NAME}.md).\n" if more else ""
     return (
         f"## Where it falls short\n\n{len(found)} cases are below {SHORT} of the best library."
         f"{told}\n\n{table(('case', 'part', 'best library / ours'), rows)}{rest}"
