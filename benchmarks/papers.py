@@ -15,6 +15,7 @@ from statistics import geometric_mean
 from typing import Any
 
 from benchmarks import ablation, reuse_pairs, reuse_sets
+from benchmarks.cases import SUBGRAPHS
 from benchmarks.comparison import Entry, having, mean, worst
 from benchmarks.operator_sets import SETS
 from benchmarks.operators import operator_of
@@ -229,12 +230,16 @@ def beside(some: Sequence[Entry]) -> str:
     return "no library" if average is None else f"{average:.2f} of the best library's speed"
 
 
+def is_subgraph(entry: Entry) -> bool:
+    """Whether a case is one of Ansor's two subgraphs."""
+    return operator_of(entry) in SUBGRAPHS
+
+
 # ---- the claims ---------------------------------------------------------------------------------
 
 
 NETWORKS = ("scoreboard", "networks")
 OPERATORS = ("scoreboard", "operators", "operators_avx2")
-is_subgraph = lambda e: operator_of(e) in ("CONV", "TBS")  # noqa: E731
 PAPERS: dict[str, Sequence[Claim]] = {
     "Ansor (Zheng et al., OSDI 2020)": (
         Claim("figure 3", "incomplete programs are predicted badly", "pairwise from 0.50, "

@@ -38,17 +38,20 @@ from benchmarks import (
 from benchmarks.cases import SHAPES
 from benchmarks.deadline import Deadline
 from benchmarks.models.narrow import BFLOAT16, NARROW, QDQ
-from benchmarks.provenance import RESULTS, kept_file, provenance
+from benchmarks.provenance import RESULTS, provenance, result_file
 from benchmarks.report import Content
 from tilewright.cli.console import output
 from tilewright.front.machine import host_target
-from tilewright.target import CpuTarget
 
 FILE = RESULTS / "scoreboard.json"
 THREADS = 2
 STAGES = "3,10"  # minutes of a network's tuning
 NARROW_CASES = [name for name, c in NARROW.items() if not c.shape and c.kind in (BFLOAT16, QDQ)]
-LOADED = ("mobilenet-v2-b1", "resnet50-b1", "bert-base-b1")
+LOADED = ",".join(
+    f"{name}:{loops}:0"
+    for name in ("mobilenet-v2-b1", "resnet50-b1", "bert-base-b1")
+    for loops in (0, 1, 2)
+)
 EDGES = (
     "permuted-0-2-3-1-64x56x56-b1,transposed_sum-1024-b1024,depthwise-3-2-144x56x56-b1,"
     "channel_shuffle-2-116x28x28-b1,layer_norm-768-b384,softmax-4096-b64,gelu-3072-b384,"
@@ -112,92 +115,64 @@ class Board:
         return str(self.folder / f"{name}.db")
 
 
-Measure = Callable[[Board, str, Sequence[str], Deadline], bool]
-
-
 @dataclass(frozen=True)
 class Part:
-    """Cases of a script: about how many minutes they take on two cores, what measures them until a
-    deadline, and its words, of a whole board and of a quick one.
+    """Cases of a suite: about how many minutes they take on two cores, and the suite's words, of a
+    whole board and of a quick one.
     """
 
     minutes: float
-    measure: Measure
+    suite: slices.Suite
     words: Sequence[str]
     quick: Sequence[str]
 
-
-def of_suite(suite: slices.Suite) -> Measure:
-    """Measures the cases of a suite; whether there was time for all."""
-
-    def measure(board: Board, name: str, words: Sequence[str], deadline: Deadline) -> bool:
+    def measure(self, board: Board, name: str, words: Sequence[str], deadline: Deadline) -> bool:
+        """Measure what the board lacks; whether there was time for all."""
         given = ["--db", board.db(name), "--threads", str(THREADS), *words]
-        names, bench = slices.begun(slices.parsed(given, suite), suite)
-        results = type(suite.results(None)).of(board.part(name))
+        names, bench = slices.begun(slices.parsed(given, self.suite), self.suite)
+        results = type(self.suite.results(None)).of(board.part(name))
         results.keep = board.keep(name)
-        return slices.measure(board.console, suite, bench, results, names, deadline)
-
-    return measure
-
-
-def under_load(board: Board, name: str, words: Sequence[str], deadline: Deadline) -> bool:
-    """Networks beside busy loops, with the records that their tuning left."""
-    options = load.arguments(words)
-    target = replace(host_target(), cores=THREADS)
-    assert isinstance(target, CpuTarget)
-    results = load.LoadResults.of(board.part(name))
-    results.keep = board.keep(name)
-    minutes = max(map(float, STAGES.split(",")))
-    for network in options.networks.split(","):
-        stages = networks.Stages(network, (minutes,), Path(board.db("networks")))
-        db = stages.file(minutes)
-        own = ["--networks", network, *(["--db", str(db)] if db.exists() else [])]
-        one = load.arguments([*words, *own])
-        if not load.measure(one, board.console, target, results, deadline):
-            return False
-    return True
+        return slices.measure(board.console, self.suite, bench, results, names, deadline)
 
 
 OPERATORS = ",".join(f"{name}-{i}-b1" for name in SHAPES for i in (1, 3))
 PARTS: dict[str, Part] = {
     "networks": Part(
-        116, of_suite(networks.SUITE), ["--cases", ",".join(networks.TEN), "--stages", STAGES],
+        116, networks.SUITE, ["--cases", ",".join(networks.TEN), "--stages", STAGES],
         ["--cases", "dcgan-b1", "--stages", "0.2,0.4", "--rounds", "2"],
     ),
     "native": Part(
-        21, of_suite(native.SUITE),
+        21, native.SUITE,
         ["--cases", ",".join(NARROW_CASES), "--network-minutes", "2", "--trials", "1"],
         ["--cases", "GMM-128-128-128:bytes", "--trials", "4", "--rounds", "2"],
     ),
     "operators": Part(
-        19, of_suite(operators.SUITE), ["--cases", OPERATORS, "--trials", "128"],
+        19, operators.SUITE, ["--cases", OPERATORS, "--trials", "128"],
         ["--cases", "GMM-0-b1", "--trials", "4", "--rounds", "2"],
     ),
     "edges": Part(
-        5, of_suite(edges.SUITE), ["--cases", EDGES, "--trials", "32"],
+        5, edges.SUITE, ["--cases", EDGES, "--trials", "32"],
         ["--cases", "largest-5-1000-b1", "--trials", "4", "--rounds", "2"],
     ),
     "chains": Part(
-        5, of_suite(chains.SUITE), ["--cases", chains.QUICK, "--trials", "48"],
+        5, chains.SUITE, ["--cases", chains.QUICK, "--trials", "48"],
         ["--cases", "gemms-4-1-4-b2464", "--trials", "4", "--rounds", "2"],
     ),
     "shapes": Part(
-        5, of_suite(shapes.SUITE), ["--cases", f"{LENGTHS},{IMAGES}", "--trials", "0"],
+        5, shapes.SUITE, ["--cases", f"{LENGTHS},{IMAGES}", "--trials", "0"],
         ["--cases", "mobilenet-v2:160x224", "--trials", "0", "--rounds", "2"],
     ),
     "load": Part(
-        4, under_load,
-        ["--networks", ",".join(LOADED), "--loads", "0,1,2", "--pauses", "0", "--threads", "",
-         "--processes", "", "--turns", "3", "--seconds", "1", "--calls", "10"],
-        ["--networks", "dcgan-b1", "--loads", "0,1", "--pauses", "0", "--threads", "",
-         "--processes", "", "--turns", "1", "--seconds", "0.1", "--calls", "2"],
+        4, load.SUITE,
+        ["--cases", LOADED, "--db", "{folder}/networks.db", "--peers", "onnxruntime,openvino"],
+        ["--cases", "ppocr-det-b1:1:0", "--rounds", "1", "--seconds", "0.1", "--calls", "2"],
     ),
     "start": Part(
-        3, of_suite(start.SUITE), ["--rounds", "3"],
+        3, start.SUITE, ["--rounds", "3"],
         ["--cases", "mobilenet-v2-b1", "--rounds", "1"],
     ),
     "search_speed": Part(
-        1, of_suite(search_speed.SUITE), ["--trials", "256"], ["--cases", "trials", "--trials", "4"]
+        1, search_speed.SUITE, ["--trials", "256"], ["--cases", "trials", "--trials", "4"]
     ),
 }  # fmt: skip
 
@@ -207,7 +182,7 @@ def main(words: Sequence[str] | None = None, parts: Mapping[str, Part] = PARTS) 
     line = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     line.add_argument("--minutes", type=float, default=200, help="of this slice (%(default)s)")
     line.add_argument("--quick", action="store_true", help="every part in a few minutes")
-    line.add_argument("--json", type=kept_file, default=str(FILE), help="(%(default)s)")
+    line.add_argument("--json", type=Path, default=FILE, help="(%(default)s)")
     line.add_argument("--folder", type=Path, default=Path("scoreboard"), help="of all records")
     line.add_argument("--networks", type=Path, default=Path("networks"), help="of ONNX files")
     options = line.parse_args(words)
@@ -217,10 +192,15 @@ def main(words: Sequence[str] | None = None, parts: Mapping[str, Part] = PARTS) 
 def run(options: argparse.Namespace, parts: Mapping[str, Part]) -> int:
     """What the file lacks; 1 where a case failed or time was short."""
     options.folder.mkdir(parents=True, exist_ok=True)
-    board = Board.open(options.json, options.folder, "quick" if options.quick else "whole")
+    try:
+        file = result_file(str(options.json))
+    except argparse.ArgumentTypeError as error:
+        raise ValueError(str(error)) from error
+    board = Board.open(file, options.folder, "quick" if options.quick else "whole")
     deadline = Deadline.after(options.minutes)
     for name, part in parts.items():
-        given = part.quick if options.quick else part.words
+        words = part.quick if options.quick else part.words
+        given = [word.format(folder=options.folder) for word in words]
         board.console.print(f"{name}: about {part.minutes:g} minutes of a whole board")
         if not part.measure(board, name, [*given, "--folder", str(options.networks)], deadline):
             return 1

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.comparison import Entry, having, is_worse, mean, ratio_text, worst
-from benchmarks.peers.sides import OWN
 from benchmarks.report import Content, figure, origin, table
 from tilewright.ground.text import duration
 
@@ -103,16 +102,8 @@ def shortfalls(parts: Content) -> list[tuple[float, str, str]]:
 
 
 def loaded(parts: Content) -> dict[str, float]:
-    """Of each cell the best library's 95th percentile over ours: of tuned programs where there are
-    records.
-    """
-    found = {}
-    for entry in entries(parts, "load"):
-        ours = [n for n in ("tilewright", "untuned") if n in entry["sides"]]
-        peers = [s["p95_s"] for n, s in entry["sides"].items() if n not in OWN]
-        if ours and peers:
-            found[entry["case"]] = min(peers) / entry["sides"][ours[0]]["p95_s"]
-    return found
+    """Of each case under load the best library's 95th percentile over ours."""
+    return {e["case"]: e["ratio_p95"] for e in having(entries(parts, "load"), "ratio_p95")}
 
 
 def verdicts(found: Content) -> list[str]:
@@ -167,7 +158,7 @@ def _networks(parts: Content) -> str:
     )  # fmt: skip
     return (
         "## Networks\n\nSeeded weights, one image or 128 tokens (b1) or sixteen images (b16). "
-        "Float32 untuned and after so many minutes of tuning, fewer bits after two; a `*` is slower "
+        "Float32 untuned and after minutes of tuning, fewer bits after two; a `*` is slower "
         "than untuned. The ratio is the best library's time over ours of float32; the last column "
         "compares our best precision with the libraries' best, OpenVINO's default included.\n\n"
         f"{table(head, rows)}\n{_costs(parts)}"

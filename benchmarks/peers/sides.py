@@ -24,7 +24,6 @@ OURS = "tilewright"
 UNTUNED = "untuned"
 UNCHAINED = "unchained"
 UNTUNED_UNCHAINED = "untuned, unchained"
-LIBRARY = "library"
 COPY = "copy"
 DEFAULT_OPENVINO = "openvino by default"
 
@@ -48,14 +47,6 @@ def _unchained(subject: Subject, target: Target, db: Path | None) -> Side:
 
 def _untuned_unchained(subject: Subject, target: Target, db: Path | None) -> Side:
     return _unchained(subject, target, None)
-
-
-def _library(subject: Subject, target: Target, db: Path | None) -> Side:
-    """The network saved as a shared library and loaded again; records where there are any."""
-    from benchmarks.peers.network_subject import ServedNetwork
-
-    assert isinstance(subject, ServedNetwork)
-    return subject.library(target, db)
 
 
 def _copy(subject: Subject, target: Target, db: Path | None) -> Side:
@@ -115,12 +106,12 @@ def _in_openvino(subject: Subject, target: Target, precision: str) -> Side:
         settings["INFERENCE_PRECISION_HINT"] = precision
     compiled = core.compile_model(core.read_model(subject.onnx()), "CPU", settings)
 
-    def another() -> Callable[[], Any]:
-        request = compiled.create_infer_request()
-        return lambda: request.infer(subject.inputs, share_inputs=True, share_outputs=True)
+    request = compiled.create_infer_request()
 
-    call = another()
-    return Side(call, lambda: subject.restore(np.array(call()[0])), another=another)
+    def call() -> Any:
+        return request.infer(subject.inputs, share_inputs=True, share_outputs=True)
+
+    return Side(call, lambda: subject.restore(np.array(call()[0])))
 
 
 SIDES: dict[str, Callable[[Subject, Target, Path | None], Side]] = {
@@ -128,14 +119,13 @@ SIDES: dict[str, Callable[[Subject, Target, Path | None], Side]] = {
     UNTUNED: _untuned,
     UNCHAINED: _unchained,
     UNTUNED_UNCHAINED: _untuned_unchained,
-    LIBRARY: _library,
     COPY: _copy,
     "torch": _torch,
     "onnxruntime": _onnxruntime,
     "openvino": _openvino,
     DEFAULT_OPENVINO: _default_openvino,
 }
-OWN = (OURS, UNTUNED, UNCHAINED, UNTUNED_UNCHAINED, LIBRARY, COPY)
+OWN = (OURS, UNTUNED, UNCHAINED, UNTUNED_UNCHAINED, COPY)
 PEERS = tuple(name for name in SIDES if name not in (*OWN, DEFAULT_OPENVINO))
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks.load import Cell
 from benchmarks.models.narrow import NARROW
 from benchmarks.models.table import CASES
 from benchmarks.page import page as results_page
@@ -26,11 +25,11 @@ from benchmarks.slices import Suite, begun, parsed
 from simulated_device import simulate
 from tiny_network import save_tiny
 
-from benchmarks import chains, edges, networks, operators, scoreboard, shapes, start
+from benchmarks import chains, edges, load, networks, operators, scoreboard, shapes, start
 
 SUITES: dict[str, Suite] = {
     "networks": networks.SUITE, "operators": operators.SUITE, "edges": edges.SUITE,
-    "chains": chains.SUITE, "shapes": shapes.SUITE, "start": start.SUITE,
+    "chains": chains.SUITE, "shapes": shapes.SUITE, "start": start.SUITE, "load": load.SUITE,
 }  # fmt: skip
 
 
@@ -42,6 +41,7 @@ def test_a_whole_board_fits_three_hours() -> None:
 
 def test_parts_have_the_cases_that_they_are_said_to() -> None:
     counts = {"networks": 10, "operators": 24, "edges": 12, "chains": 5, "shapes": 9, "start": 3}
+    counts |= {"load": 9}
     for name, suite in SUITES.items():
         for words in (PARTS[name].words, PARTS[name].quick):
             names, _ = begun(parsed([*words, "--peers", ""], suite), suite)
@@ -54,11 +54,7 @@ TINY = {
     "networks": ["--cases", "tiny-b1", "--stages", "0.2,0.4", "--trials", "4"],
     "native": ["--cases", "GMM-128-128-128:bytes", "--trials", "4"],
     "operators": ["--cases", "GMM-0-b1", "--trials", "4"],
-    "load": [
-        "--networks", "tiny-b1", "--loads", "0,1", "--pauses", "0", "--threads", "",
-        "--processes", "", "--turns", "1", "--seconds", "0.01", "--calls", "1",
-        "--sides", "untuned,onnxruntime",
-    ],
+    "load": ["--cases", "tiny-b1:1:0", "--seconds", "0.01", "--calls", "1"],
     "search_speed": ["--cases", "trials", "--trials", "4"],
 }  # fmt: skip
 
@@ -71,10 +67,9 @@ def test_a_quick_board_is_made_in_slices_and_never_again(
     monkeypatch.setenv("TILEWRIGHT_CACHE", str(tmp_path / "cache"))
     batches = simulate(monkeypatch)
     alone = ["--peers", "onnxruntime", "--rounds", "1"]
-    parts = {
-        name: replace(PARTS[name], quick=[*words, *(alone if name != "load" else [])])
-        for name, words in TINY.items()
-    }
+    parts = {name: replace(PARTS[name], quick=[*words, *alone]) for name, words in TINY.items()}
+    loaded = replace(PARTS["load"].suite, names=("tiny-b1:1:0",))
+    parts["load"] = replace(parts["load"], suite=loaded)
     file = tmp_path / "board.json"
     words = ["--quick", "--json", str(file), "--folder", str(tmp_path / "dbs")]
     words += ["--networks", str(tmp_path / "onnx")]
@@ -102,7 +97,8 @@ def test_a_quick_board_is_made_in_slices_and_never_again(
     assert main(words, parts) == 0 and not batches
     assert json.loads(file.read_text()) == found
     assert main([w for w in words if w != "--quick"], parts) == 1
-    assert "is of budget quick and this is whole: remove it" in capsys.readouterr().err
+    (refusal,) = capsys.readouterr().err.splitlines()
+    assert "is of budget quick and this is whole: remove it" in refusal
     found["provenance"]["machine"] = "another"
     file.write_text(json.dumps(found))
     assert main(words, parts) == 1
@@ -135,13 +131,12 @@ def board(cases: int = 1) -> dict[str, Any]:
     times = {"median_s": 1.0, "p95_s": 1.0, "p99_s": 1.0, "worst_s": 1.0, "calls": 9}
     sides = {"tilewright": {**times, "p95_s": 2.0}, "onnxruntime": times}
     what = {name: {"wall_s": 0.5, "peak_bytes": 1e6} for name in start.WHAT}
-    cell = Cell("resnet50-b1", loops=2)
     parts = {
         "networks": [network("resnet50-b1", 1.0), network("gpt2-b1", 2.5)],
         "native": [narrow("resnet50-b1:bfloat16", 0.5, 0.6, []),
                    narrow("resnet50-b1:qdq", 0.4, 0.1, ["openvino"])],
         "operators": slow,
-        "load": [{"case": cell.case, **asdict(cell), "sides": sides}],
+        "load": [load.entry_of("resnet50-b1:2:0", sides, "tilewright")],
         "start": [{"case": "resnet50-b1", "taken": what}],
         "search_speed": [{"case": "trials", "seconds_per_trial": 0.1, "shares": {}},
                          {"case": "GMM-2-b1", "candidates_per_s": 9e4}],
