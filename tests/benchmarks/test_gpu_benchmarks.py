@@ -52,12 +52,12 @@ def test_a_network_on_a_device(tmp_path: Path) -> None:
     save_tiny(tmp_path / "onnx")
     file = tmp_path / "n.json"
     folders = ["--folder", str(tmp_path / "onnx"), "--db", str(tmp_path / "n.db")]
-    words = ["--device", "opencl", "--cases", "tiny-b1", *folders, "--stages", "0.2"]
+    words = ["--device", "opencl", "--cases", "tiny-b1", *folders, "--stages", "9"]
     assert networks.main([*words, "--trials", "3", *MEASURE, "--json", str(file)]) == 0
     found = json.loads(file.read_text())
     (entry,) = found["cases"]
     assert not found["failed"] and entry["case"] == "tiny-b1"
-    assert entry["modes"] == {"after 0.2 min": "tuned", "untuned": "untuned"}
+    assert entry["modes"] == {"after 9 min": "tuned", "untuned": "untuned"}
     assert entry["max_rel_error"] < 1e-3 and entry["trials"] == 3
     assert min(entry["median_s"], entry["untuned_s"]) > 0 and entry["overhead"] < 1
     assert found["machine"]["target"].startswith("opencl:")
