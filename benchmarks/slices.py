@@ -28,7 +28,7 @@ from benchmarks.deadline import Deadline
 from benchmarks.peers.process import WAITS, Block, SideError, SideProcess
 from benchmarks.peers.sides import OURS, PEERS
 from benchmarks.provenance import kept_file, provenance
-from benchmarks.report import Part, Table, show, told
+from benchmarks.report import Table, show, told
 from benchmarks.turns import ROUNDS, chosen, installed, least, started
 from tilewright.cli.console import complain, output
 from tilewright.front.machine import as_target, host_target
@@ -227,9 +227,3 @@ def measure(
             console.print(suite.sentence(entry), soft_wrap=True, highlight=False)
         results.write()
     return True
-
-
-def parts_of(suite: Suite, results: Results, head: Sequence[str], row: Any) -> list[Part]:
-    """What a file of a suite says, the table of all cases last."""
-    failed = [f"Failed: {case}: {message}" for case, message in results.failed.items()]
-    return [*told(results.summary()), *failed, Table(head, map(row, results.sorted()))]

@@ -115,7 +115,7 @@ def test_a_drill_measures_all_but_what_hangs_and_what_is_wrong(
     count = len(pack.programs(CHECKED))
     assert f"verified {count} programs in 1 cases: 1 wrong, 0 failed, 1 did not end" in shown
     content = json.loads((tmp_path / "found.json").read_text())
-    assert content["commit"] and f"{count} programs in 1 cases" in parts(content)
+    assert content["commit"] and f"{count} programs in 1 cases" in markdown(parts(content))
 
 
 @pytest.mark.torch

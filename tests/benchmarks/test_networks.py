@@ -29,7 +29,7 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     save_tiny(tmp_path / "onnx")
     monkeypatch.setenv("TILEWRIGHT_CACHE", str(tmp_path / "cache"))
     folders = ["--folder", str(tmp_path / "onnx"), "--db", str(tmp_path / "n.db")]
-    return ["--cases", "tiny-b1", *folders, "--trials", "8", "--stages", "0.2,0.4"]
+    return ["--cases", "tiny-b1", *folders, "--trials", "8", "--stages", "9,18"]
 
 
 @pytest.mark.thorough
@@ -42,16 +42,16 @@ def test_a_network_is_tuned_in_stages_and_measured_once(
     assert main([*words, "--minutes", "0"], SUITE) == 0 and not batches
     assert main(words, SUITE) == 0
     assert sum(batches) == 2 * 3 + 8, "default programs, twice, and trials: of the first stage"
-    assert (tmp_path / "n-tiny-b1-0.2.db").exists() and (tmp_path / "n-tiny-b1-0.4.db").exists()
-    spent = TuningLog.beside(tmp_path / "n-tiny-b1-0.4.db").seconds("tiny-b1")
+    assert (tmp_path / "n-tiny-b1-9.db").exists() and (tmp_path / "n-tiny-b1-18.db").exists()
+    spent = TuningLog.beside(tmp_path / "n-tiny-b1-18.db").seconds("tiny-b1")
     found = json.loads(file.read_text())
     (entry,) = found["cases"]
     assert entry["case"] == "tiny-b1" and not found["failed"]
     assert entry["modes"] == {
-        "untuned": "untuned", "after 0.2 min": "tuned", "after 0.4 min": "tuned"
+        "untuned": "untuned", "after 9 min": "tuned", "after 18 min": "tuned"
     }  # fmt: skip
-    assert list(entry["stages"]) == ["after 0.2 min", "after 0.4 min"]
-    assert entry["stages"]["after 0.4 min"] == entry["median_s"]
+    assert list(entry["stages"]) == ["after 9 min", "after 18 min"]
+    assert entry["stages"]["after 18 min"] == entry["median_s"]
     assert entry["max_rel_error"] < 1e-3
     assert entry["tuning_minutes"] == pytest.approx(spent / 60)
     assert entry["ratio_best_peer"] == pytest.approx(

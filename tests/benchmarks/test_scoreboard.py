@@ -51,7 +51,7 @@ def test_parts_have_the_cases_that_they_are_said_to() -> None:
 
 
 TINY = {
-    "networks": ["--cases", "tiny-b1", "--stages", "0.2,0.4", "--trials", "4"],
+    "networks": ["--cases", "tiny-b1", "--stages", "9,18", "--trials", "4"],
     "native": ["--cases", "GMM-128-128-128:bytes", "--trials", "4"],
     "operators": ["--cases", "GMM-0-b1", "--trials", "4"],
     "load": ["--cases", "tiny-b1:1:0", "--seconds", "0.01", "--calls", "1"],
