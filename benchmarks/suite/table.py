@@ -175,8 +175,6 @@ def summary(found: Mapping[str, Any]) -> list[str]:
         text.append(f"clock: linear {told['is_linear']}, plausible {told['is_plausible']}")
     if found.get("others"):
         text.append(f"left out: figures of {', '.join(found['others'])}")
-    text += [f"races of {x['case']}: {x['why']}" for x in found.get("races", {}).values()]
-    text += [f"counters of {x['case']}: {x['why']}" for x in found.get("counters", {}).values()]
     text += [
         f"{x['verdict']}: {x['case']} {x['template']}: {x['row']}: {x['why']}"
         for those in bad.values()

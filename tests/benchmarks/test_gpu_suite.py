@@ -559,7 +559,7 @@ def begin(work):
 
 verify.begin = begin
 book = Journal.open(Path(sys.argv[1]), (), "card", Deadline.after(1), ())
-sys.exit(gpu_suite._work(SimpleNamespace(journal=book), ()))
+sys.exit(gpu_suite._work(SimpleNamespace(journal=book)))
 """
 
 
