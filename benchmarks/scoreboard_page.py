@@ -53,7 +53,7 @@ def summary(parts: Content) -> dict[str, Any]:
                 "cases": len(some),
                 "geomean_best_peer": mean(e["ratio_best_peer"] for e in some),
                 "worst": worst(some, "ratio_best_peer"),
-                "geomean_untuned": mean(e["ratio_untuned"] for e in having(some, "ratio_untuned")),
+                "geomean_untuned": mean(u for e in some if (u := untuned_ratio(e))),
                 "slower_than_untuned": [e["case"] for e in some if is_worse(e)],
             }
     best = best_precisions(parts)
@@ -64,6 +64,13 @@ def summary(parts: Content) -> dict[str, Any]:
             "cases": len(ratios), "geomean_best_peer": mean(ratios), "worst": named,
         }  # fmt: skip
     return found
+
+
+def untuned_ratio(entry: Entry) -> float | None:
+    """The best library's time over ours untuned."""
+    if "untuned_s" not in entry:
+        return None
+    return float(entry["ratio_best_peer"] * entry["median_s"] / entry["untuned_s"])
 
 
 def best_precisions(parts: Content) -> dict[str, dict[str, Any]]:
