@@ -1,46 +1,69 @@
-"""What each part of the search is worth: the paper's figure 7.
+"""What each part of the search is worth: Ansor's figures 7 and 10.
 
-    python -m benchmarks.ablation [--seeds 5] [--trials 1000] [--json FILE] [--plot FILE]
+    python -m benchmarks.ablation [--figures NAMES] [--seeds 3] [--trials 1000] [--json FILE]
 
-Four searches of the last convolution of ResNet-50 at batch 16, 7x7x512 -> 7x7x512, 3x3 kernel:
+Each figure is a few searches of the same operator or networks:
 
-- full: evolution on the learned cost model in the whole space;
-- no fine-tuning: random programs of the same space;
-- limited space: the full search in a template's space (benchmarks.template_space);
-- beam search: incomplete programs pruned by the cost model, no fine-tuning.
+- C2D-3-b16                the last convolution of ResNet-50 at batch 16 (figure 7): full, that is
+                           evolution on the learned cost model in the whole space; no fine-tuning
+                           (random programs); limited space (a template's,
+                           benchmarks.template_space); beam search (incomplete programs pruned by
+                           the cost model, no fine-tuning)
+- mobilenet-v2             figure 10: full; no task scheduler (trials go round); limited space; no
+                           fine-tuning
+- mobilenet-v2-resnet50    the same searches of two networks together, for the geometric mean of
+                           their speed-ups
 
-A curve is the best throughput (GFLOP/s) measured up to each trial, the median over seeds. The
-default program, which every run measures first, is no trial and does not count. Each variant and
-seed has a database of its own in --folder; a run that was killed goes on where it stopped. Seeds
-are the outer loop, so that a machine whose speed drifts treats all variants alike.
+A curve is the speed of the best programs measured up to each trial, the weighted sum of all tasks,
+relative to default programs; for two networks the geometric mean. Every run measures the default
+programs first. They are no trials, but programs of the space that the search starts from, and count
+where that space has them: a limited one is 0 until its search has a program for every task. Figures
+of a run are relative to its own default programs'.
 
-`confirmed` is the best program's throughput from a second measurement in fresh processes: the best
-of many noisy figures flatters whoever measured most spread.
+`confirmed` compares what the searches found: at the end all of them and the default programs are
+measured again, those of a task in turns in fresh processes. The best of many noisy figures flatters
+whoever measured most, or while the machine was fast.
+
+Each search has a database of its own in --folder; a run that was killed goes on where it stopped.
+Seeds are the outer loop, so that a machine whose speed drifts treats all variants alike.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from statistics import geometric_mean, median
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import tilewright as tw
-from benchmarks.cases import CASES
-from benchmarks.provenance import provenance, result_file
+from benchmarks.cases import CASES as OPERATORS
+from benchmarks.models.export import onnx_file
+from benchmarks.models.table import CASES
+from benchmarks.provenance import kept_file, provenance
+from benchmarks.report import Content, Part, Table, show
+from benchmarks.slices import reported
 from benchmarks.template_space import TEMPLATE_RULES
+from benchmarks.tuning_log import INF, estimates
+from tilewright.build import default_gene
+from tilewright.cli.console import output
+from tilewright.contract.gene import Gene
+from tilewright.front import task_measurer
+from tilewright.front.machine import host_target
 from tilewright.front.tuning_tasks import tasks_of
 from tilewright.records.database import Database
 from tilewright.records.rows import DEFAULT, Trial
-from tilewright.search.task_scheduler import TaskScheduler
+from tilewright.search.objectives import GeomeanSpeedup
+from tilewright.search.strategies.table import STRATEGIES
+from tilewright.search.task_scheduler import RoundRobin, TaskScheduler
+from tilewright.search.tasks import TuningTask
 from tilewright.space.derivation import Rule
-
-Floats = NDArray[np.float64]
-CASE = "C2D-3-b16"
 
 
 @dataclass(frozen=True)
@@ -53,20 +76,12 @@ class Variant:
     scheduler: type[TaskScheduler] = TaskScheduler
 
 
-VARIANTS = (
-    Variant("full"),
-    Variant("no fine-tuning", strategy="random"),
-    Variant("limited space", rules=TEMPLATE_RULES),
-    Variant("beam search", strategy="beam"),
-)
-
-
 @dataclass(frozen=True)
 class Run:
-    """One search with one seed.
+    """One search with one seed: speeds relative to untuned.
 
-    curve:     GFLOP/s of the best program up to each trial, `[trials]`; 0 before one ran.
-    confirmed: GFLOP/s of the best program, measured again in fresh processes.
+    curve:     of the best programs up to each trial, `[trials]`; 0 before one ran.
+    confirmed: of the best programs, measured again in fresh processes.
     """
 
     seed: int
@@ -74,131 +89,250 @@ class Run:
     confirmed: float
 
 
+FULL = Variant("full")
+NO_FINE_TUNING = Variant("no fine-tuning", strategy="random")
+LIMITED = Variant("limited space", rules=TEMPLATE_RULES)
+ALONE = (FULL, NO_FINE_TUNING, LIMITED, Variant("beam search", strategy="beam"))
+TOGETHER = (FULL, Variant("no task scheduler", scheduler=RoundRobin), LIMITED, NO_FINE_TUNING)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """An operator or networks, by case, and the searches that are compared on them."""
+
+    models: tuple[str, ...]
+    variants: tuple[Variant, ...]
+
+
+FIGURES = {
+    "C2D-3-b16": Figure(("C2D-3-b16",), ALONE),
+    "mobilenet-v2": Figure(("mobilenet-v2-b1",), TOGETHER),
+    "mobilenet-v2-resnet50": Figure(("mobilenet-v2-b1", "resnet50-b1"), TOGETHER),
+}
+Weights = Mapping[str, float]  # a figure of each workload, mostly how often a network runs it
+Programs = dict[str, Trial]  # of each workload
+
+
+def load(name: str, networks: Path) -> tw.Task | tw.Model | tw.ModelSet:
+    """A case of either table."""
+    if name in OPERATORS:
+        return tw.Task(OPERATORS[name].dag().outputs, name)
+    return tw.load(onnx_file(CASES[name], networks))
+
+
 def run_all(
-    task: tw.Task, folder: Path, seeds: int, trials: int, say: Callable[[str], None] = print
+    figure: Figure,
+    networks: Path,
+    folder: Path,
+    seeds: int,
+    trials: int,
+    say: Callable[[str], None] = print,
 ) -> dict[str, list[Run]]:
-    """Every variant with every seed; raises RunError and others where nothing can be measured."""
-    found: dict[str, list[Run]] = {variant.name: [] for variant in VARIANTS}
+    """Every variant with every seed; raises what `tune` raises."""
+    models = [load(name, networks) for name in figure.models]
+    tasks = {t.hash: t for model in models for t in tasks_of(model)}
+    weights = [{t.hash: t.weight for t in tasks_of(model)} for model in models]
+    searches: list[tuple[Variant, int, Search]] = []
+    every: list[list[Trial]] = []
     for seed in range(seeds):
-        for variant in VARIANTS:
-            one = run(task, variant, folder, seed, trials)
-            found[variant.name].append(one)
-            say(f"seed {seed}, {variant.name}: {one.confirmed:.1f} GFLOP/s")
+        for variant in figure.variants:
+            say(f"seed {seed}, {variant.name}")
+            file = f"{'+'.join(figure.models)}-{variant.name.replace(' ', '-')}-{seed}.db"
+            search(models, weights, variant, folder / file, seed, trials)
+            every.append(read(folder / file, weights))
+            searches.append((variant, seed, Search.of(every[-1], variant, trials)))
+    defaults = {t.workload_hash: t for one in every for t in one if t.origin == DEFAULT}
+    say("the best programs again")
+    best = [one.best() for *_, one in searches]
+    again = measured_again(list(tasks.values()), [defaults, *best])
+    others = {w: s for one in every for w, s in untuned_of(one).items()}  # where a run has none
+    found: dict[str, list[Run]] = {variant.name: [] for variant in figure.variants}
+    for (variant, seed, one), measured, programs in zip(searches, every, best, strict=True):
+        curve = one.curve(weights, others | untuned_of(measured), trials)
+        confirmed = speed_up(weights, seconds_of(defaults, again), seconds_of(programs, again))
+        found[variant.name].append(Run(seed, curve, confirmed))
     return found
 
 
-def run(task: tw.Task, variant: Variant, folder: Path, seed: int, trials: int) -> Run:
-    """One search, or what its database holds of it already."""
-    folder.mkdir(parents=True, exist_ok=True)
-    file = folder / f"{task.name}-{variant.name.replace(' ', '-')}-{seed}.db"
-    (tuning,) = tasks_of(task)
-    flops = tuning.flops
-    if not file.exists() or not _finished(_trials(file, tuning.hash), trials):
-        tw.tune(
-            task,
-            trials=trials,
-            db=file,
-            strategy=variant.strategy,
-            seed=seed,
-            rules=variant.rules,
-            progress=False,
-        )
-    measured = _trials(file, tuning.hash)
-    curve = best_so_far([t.measured_s for t in measured][:trials], trials, flops)
-    sure = [t.latency_s for t in measured if t.latency_s and t.confirmed_s]
-    confirmed = min(sure, default=float("inf"))
-    return Run(seed, [float(x) for x in curve], flops / confirmed / 1e9)
+def search(
+    models: Sequence[Any],
+    weights: Sequence[Weights],
+    variant: Variant,
+    file: Path,
+    seed: int,
+    trials: int,
+) -> None:
+    """One search, unless `file` has all of it."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    if file.exists() and finished(read(file, weights), trials):
+        return
+    tw.tune(
+        models,
+        trials=trials,
+        db=file,
+        # where there is one network, its reference changes nothing
+        objective=GeomeanSpeedup((1.0,) * len(models)),
+        strategy=replace(STRATEGIES[variant.strategy], scheduler=variant.scheduler),
+        seed=seed,
+        rules=variant.rules,
+        progress=False,
+    )
 
 
-def _trials(file: Path, workload: str) -> list[Trial]:
-    """The search's trials in order, without the default program."""
+def read(file: Path, weights: Sequence[Weights]) -> list[Trial]:
+    """All trials of the networks' tasks, in the order of measuring, default programs included."""
+    wanted = {workload for one in weights for workload in one}
     with Database.open(file, create=False, readonly=True) as database:
-        return [t for t in database.trials(workload) if t.origin != DEFAULT]
+        return [t for t in database.trials() if t.workload_hash in wanted]
 
 
-def _finished(measured: Sequence[Trial], trials: int) -> bool:
-    """Whether the budget is spent and the finalists are confirmed."""
-    return len(measured) >= trials and any(t.confirmed_s for t in measured)
+def finished(measured: Sequence[Trial], trials: int) -> bool:
+    """Whether the budget is spent and finalists are confirmed."""
+    searched = [t for t in measured if t.origin != DEFAULT]
+    return len(searched) >= trials and any(t.confirmed_s for t in searched)
 
 
-def best_so_far(latencies_s: Sequence[float | None], trials: int, flops: int) -> Floats:
-    """GFLOP/s `[trials]` of the best up to each trial; a space that ran out keeps its best."""
-    latency = np.full(trials, np.inf)
-    latency[: len(latencies_s)] = [np.inf if s is None else s for s in latencies_s]
-    curve: Floats = flops / np.minimum.accumulate(latency) / 1e9
-    return curve
+def untuned_of(measured: Sequence[Trial]) -> Weights:
+    """Seconds of each task's default program in this run, to which the run's figures are relative
+    (`measure.trial`): how fast the machine was at first cancels.
+    """
+    defaults = (t for t in measured if t.origin == DEFAULT)
+    return {t.workload_hash: t.measured_s for t in defaults if t.measured_s is not None}
 
 
-def medians(found: dict[str, list[Run]]) -> dict[str, Floats]:
-    """The median curve of every variant."""
-    return {name: np.median([r.curve for r in runs], axis=0) for name, runs in found.items()}
+@dataclass(frozen=True)
+class Search:
+    """What a finished search measured: default programs, if they are of its space, and trials."""
+
+    defaults: list[Trial]
+    trials: list[Trial]
+
+    @classmethod
+    def of(cls, measured: Sequence[Trial], variant: Variant, trials: int) -> Search:
+        """From all that is recorded."""
+        defaults = [t for t in measured if t.origin == DEFAULT]
+        searched = [t for t in measured if t.origin != DEFAULT]
+        return cls([] if variant.rules else defaults, searched[:trials])
+
+    def curve(self, weights: Sequence[Weights], untuned: Weights, trials: int) -> list[float]:
+        """The speed after each trial; `untuned` are the default programs' seconds."""
+        steps = [(t.workload_hash, t.measured_s) for t in (*self.defaults, *self.trials)]
+        curves = []
+        for one in weights:
+            slow = sum(weight * untuned.get(w, INF) for w, weight in one.items())
+            curves.append([slow / s for s in _estimates(one, steps)[len(self.defaults) :]])
+        joined = [geometric_mean(at) if all(at) else 0.0 for at in zip(*curves, strict=True)]
+        return joined + joined[-1:] * (trials - len(joined))
+
+    def best(self) -> Programs:
+        """The best program of each task: confirmed ones, if there are any."""
+        found: dict[str, list[Trial]] = {}
+        for t in (*self.defaults, *self.trials):
+            if t.measured_s is not None:
+                found.setdefault(t.workload_hash, []).append(t)
+        return {w: min(each, key=_order) for w, each in found.items()}
 
 
-def table(found: dict[str, list[Run]], unit: str = "GFLOP/s") -> str:
-    """Throughput relative to the best program of all, by trials; and confirmed, with its range."""
-    curves = medians(found)
-    best = max(max(r.curve[-1] for r in runs) for runs in found.values())
-    trials = len(next(iter(curves.values())))
-    at = sorted({max(1, trials * part // 16) for part in (1, 2, 4, 8, 16)})
-    columns = "".join(f"{n:>8}" for n in at)
-    lines = [f"{'trials':18}{columns}   confirmed {unit} (median, least-most)"]
-    for name, curve in curves.items():
-        shares = "".join(f"{curve[n - 1] / best:8.3f}" for n in at)
-        sure = np.array([r.confirmed for r in found[name]])
-        spread = f"{np.median(sure):.4g} ({sure.min():.4g}-{sure.max():.4g})"
-        lines.append(f"{name:18}{shares}   {spread}")
-    return "\n".join([*lines, f"1.000 is {best:.4g} {unit}"])
+def _order(trial: Trial) -> tuple[bool, float]:
+    seconds = trial.latency_s if trial.confirmed_s else trial.measured_s
+    return not trial.confirmed_s, seconds or INF
 
 
-def plot(found: dict[str, list[Run]], file: Path, title: str) -> None:
-    """The median curves, each over its range by seeds. Raises ImportError without matplotlib."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    best = max(max(r.curve[-1] for r in runs) for runs in found.values())
-    figure, axes = pyplot.subplots(figsize=(6, 4), layout="constrained")
-    for name, curve in medians(found).items():
-        every = np.array([r.curve for r in found[name]]) / best
-        trial = np.arange(1, len(curve) + 1)
-        axes.plot(trial, curve / best, label=name)
-        axes.fill_between(trial, every.min(axis=0), every.max(axis=0), alpha=0.15)
-    axes.set(xlabel="trials", ylabel="throughput, relative to the best program", title=title)
-    axes.set_ylim(0, 1.05)
-    axes.legend(loc="lower right")
-    figure.savefig(file)
-    pyplot.close(figure)
+def measured_again(
+    tasks: Sequence[TuningTask], programs: Sequence[Programs]
+) -> dict[tuple[str, Gene], float]:
+    """Seconds by workload and gene: the programs of a task in turns, in fresh processes."""
+    found: dict[tuple[str, Gene], float] = {}
+    target = host_target()
+    with contextlib.closing(task_measurer.TaskMeasurer(target)) as measurer:
+        for task in tasks:
+            default = default_gene(task.space(target))
+            genes = list(dict.fromkeys(p[task.hash].gene for p in programs if task.hash in p))
+            for gene, seconds in zip(genes, measurer.confirm(task, default, genes), strict=True):
+                found[task.hash, gene] = median(seconds) if seconds else INF
+    return found
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def seconds_of(programs: Programs, again: Mapping[tuple[str, Gene], float]) -> Weights:
+    """Of each workload."""
+    return {w: again[w, t.gene] for w, t in programs.items()}
+
+
+def speed_up(weights: Sequence[Weights], before: Weights, after: Weights) -> float:
+    """Of all networks, the geometric mean; 0 where a task has no program."""
+    ratios = []
+    for one in weights:
+        slow, fast = (
+            sum(weight * seconds.get(w, INF) for w, weight in one.items())
+            for seconds in (before, after)
+        )
+        ratios.append(slow / fast if fast < INF else 0.0)
+    return geometric_mean(ratios) if all(ratios) else 0.0
+
+
+def _estimates(weights: Weights, latencies: Sequence[tuple[str, float | None]]) -> list[float]:
+    """`estimates` at every step of all networks; another network's step changes nothing."""
+    known = [(w, s) if w in weights else (next(iter(weights)), None) for w, s in latencies]
+    return estimates(weights, known)
+
+
+def figures_of(found: Content) -> dict[str, Content]:
+    """What a file has by figure; one that is of a single operator names it."""
+    several: dict[str, Content] = found.get("figures") or {found["case"]: found}
+    return several
+
+
+def parts(found: Content) -> list[Part]:
+    """A table a figure: the median curve at some trials, and what was confirmed, with its range."""
+    tables: list[Part] = []
+    for name, one in figures_of(found).items():
+        variants = one["variants"]
+        trials = len(next(iter(variants.values()))["median"])
+        at = sorted({max(1, trials * part // 16) for part in (1, 2, 4, 8, 16)})
+        rows = []
+        for variant, of in variants.items():
+            sure = [run["confirmed"] for run in of["runs"]]
+            spread = f"{median(sure):.4g} ({min(sure):.4g} to {max(sure):.4g})"
+            rows.append([variant, *(f"{of['median'][n - 1]:.4g}" for n in at), spread])
+        unit = one.get("unit", "times untuned")
+        tables.append(Table([f"{name}, {unit}", *(f"after {n}" for n in at), "confirmed"], rows))
+    return tables
+
+
+def main(words: Sequence[str] | None = None) -> int:
     """Run it; the exit status."""
-    parser = argparse.ArgumentParser(description="What each part of the search is worth (figure 7)")
-    parser.add_argument("--case", choices=CASES, default=CASE, metavar="CASE", help="%(default)s")
-    parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--trials", type=int, default=1000)
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--figures", default=",".join(FIGURES), help="comma-separated (all)")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--trials", type=int, default=1000, help="of every search (%(default)s)")
     parser.add_argument("--folder", type=Path, default=Path("ablation"), help="databases")
-    parser.add_argument("--json", type=result_file, help="write the curves to this file")
-    parser.add_argument("--plot", type=Path, help="draw them (PNG, SVG or PDF)")
-    options = parser.parse_args(arguments)
-    task = tw.Task(CASES[options.case].dag().outputs, options.case)
-    found = run_all(task, options.folder, options.seeds, options.trials)
-    print(table(found))
-    if options.json:
-        curves = {
-            name: {"median": [float(x) for x in curve], "runs": [asdict(r) for r in found[name]]}
-            for name, curve in medians(found).items()
+    parser.add_argument("--networks", type=Path, default=Path("networks"), help="ONNX files")
+    parser.add_argument("--json", type=kept_file, help="add the curves to this file")
+    options = parser.parse_args(words)
+    return reported(lambda: run(options))
+
+
+def run(options: argparse.Namespace) -> int:
+    """All figures that are asked for."""
+    figures: dict[str, Any] = {}
+    if options.json and options.json.exists():
+        figures = json.loads(options.json.read_text())["figures"]
+    for name in options.figures.split(","):
+        figure = FIGURES[name]
+        found = run_all(figure, options.networks, options.folder, options.seeds, options.trials)
+        variants = {
+            variant: {
+                "median": np.median([r.curve for r in runs], axis=0).tolist(),
+                "runs": [asdict(r) for r in runs],
+            }
+            for variant, runs in found.items()
         }
-        head = {"benchmark": "ablation", "case": options.case, **provenance()}
-        options.json.write_text(json.dumps({**head, "unit": "GFLOP/s", "variants": curves}))
-    if options.plot:
-        try:
-            plot(found, options.plot, options.case)
-        except ImportError as error:
-            print(f"No plot: {error}. Install the extra: pip install 'tilewright[report]'")
-            return 1
+        figures[name] = {**provenance(), "models": figure.models, "variants": variants}
+        show(output(), parts({"figures": {name: figures[name]}}))
+        if options.json:
+            options.json.write_text(json.dumps({"benchmark": "ablation", "figures": figures}))
     return 0
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    sys.exit(main())

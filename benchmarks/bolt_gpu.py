@@ -21,16 +21,19 @@ from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-from rich.table import Table
 
 import tilewright as tw
 from benchmarks.bolt_problems import (
@@ -49,18 +52,27 @@ from benchmarks.bolt_problems import (
 )
 from benchmarks.comparison import mean
 from benchmarks.deadline import Deadline
-from benchmarks.gpu_lab import Found, Lab, check, random_arrays
 from benchmarks.models.table import CASES, NetworkCase
-from benchmarks.operators import reported
-from benchmarks.provenance import kept_file, provenance
+from benchmarks.provenance import kept_file
+from benchmarks.report import Part as Shown
+from benchmarks.report import Table, show, told
+from benchmarks.reuse_records import keep_results
+from benchmarks.slices import reported
 from benchmarks.torch_graphs import Torch
-from tilewright.build.compile import compile_request, make_request
+from tilewright.build.compile import build_request, compile_request, make_request
 from tilewright.cli.console import complain, output
-from tilewright.contract.artifact import Artifact
+from tilewright.contract.artifact import Array, Artifact
 from tilewright.contract.gene import Gene
+from tilewright.cost.extractor import FeatureExtractor
+from tilewright.cutlass import offered
+from tilewright.expr.dag import ComputeDAG
 from tilewright.front.machine import as_target
-from tilewright.ground.text import duration
+from tilewright.ground.errors import TilewrightError
+from tilewright.ground.text import NONE, duration
+from tilewright.runtime.device import Device, DeviceFunction
 from tilewright.runtime.devices import open_device
+from tilewright.search.strategies.profiler import PROGRAMS, profile_of
+from tilewright.space.space import Space
 
 RESULTS = Path(__file__).parent / "results" / "bolt_gpu.json"
 BATCH = 32
@@ -69,6 +81,126 @@ TUNING_MINUTES = 20  # of a network, at most
 Row: TypeAlias = "dict[str, Any]"
 
 NETWORKS = ("repvgg-a0-b1", "resnet50-b1")
+
+
+# ---- programs ----------------------------------------------------------------------------------
+
+TIMED = 10  # figures of a program, of which the median counts
+# Of the largest output: half precision has 11 bits, and two contractions round twice.
+TOLERANCE = 1e-2
+
+
+@dataclass(frozen=True)
+class Found:
+    """A program that was timed, how many were, and how many could not be built or run."""
+
+    seconds: float
+    gene: Gene
+    programs: int
+    failed: int
+
+
+class WrongError(RuntimeError):
+    """A program's output is not what is expected."""
+
+
+@dataclass(frozen=True)
+class Lab:
+    """A device, and processes that build for it."""
+
+    device: Device
+    pool: ProcessPoolExecutor
+
+    @staticmethod
+    @contextmanager
+    def open(device: Device) -> Iterator[Lab]:
+        context = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(os.cpu_count(), context) as pool:
+            yield Lab(device, pool)
+
+    def templates(self, dag: ComputeDAG) -> list[Gene]:
+        """What templates offer, the most promising first."""
+        return offered(dag, self.device.target)
+
+    def sketches(self, dag: ComputeDAG, most: int = PROGRAMS) -> list[Gene]:
+        """The profile of the space that is derived from the mathematics."""
+        space = Space(dag, self.device.target)
+        found = profile_of(space, FeatureExtractor(space), most).population
+        return [space.gene(int(k), row) for k, row in zip(found.sketch, found.rows, strict=True)]
+
+    def best(
+        self,
+        dag: ComputeDAG,
+        genes: Sequence[Gene],
+        arrays: Mapping[str, Array],
+        expected: Array | None = None,
+    ) -> Found | None:
+        """The fastest of some programs; None where none can be built and run.
+
+        Raises WrongError for an output that is not as `expected` (None: that of the first).
+        """
+        target = self.device.target
+        requests = [make_request(dag, gene, target, "program") for gene in genes]
+        found: list[tuple[float, Gene]] = []
+        for gene, built in zip(
+            genes, self.pool.map(built_or_none, requests, chunksize=1), strict=True
+        ):
+            if built is None:
+                continue
+            try:
+                output, seconds = self.timed(dag, Artifact.from_bytes(built), arrays)
+            except TilewrightError as error:
+                print(f"{gene.text}: {error}", file=sys.stderr)
+                continue
+            expected = output if expected is None else expected
+            check(output, expected, gene.text)
+            found.append((seconds, gene))
+        if not found:
+            return None
+        seconds, gene = min(found, key=lambda pair: pair[0])
+        return Found(seconds, gene, len(found), len(genes) - len(found))
+
+    def timed(
+        self, dag: ComputeDAG, artifact: Artifact, arrays: Mapping[str, Array]
+    ) -> tuple[Array, float]:
+        """The first output, and the seconds of a run."""
+        function = DeviceFunction(artifact, self.device)
+        if dag.constants:
+            function.prepare({t.name: arrays[t.name] for t in dag.constants})
+        inputs = [arrays[t.name] for t in dag.inputs]
+        output: Array = function(*inputs)[0]
+        return output, float(np.median(function.bench(inputs, TIMED)))
+
+
+def check(output: Array, expected: Array, what: str) -> None:
+    """Raises WrongError unless an output is as expected; NaN never is."""
+    wanted = expected.astype(np.float32)
+    difference = np.abs(output.astype(np.float32) - wanted.reshape(output.shape))
+    limit = TOLERANCE * float(np.abs(wanted).max())
+    if not (difference <= limit).all():
+        wrong = np.count_nonzero(~(difference <= limit))
+        raise WrongError(f"{what} is wrong at {wrong} of {output.size} elements")
+
+
+def random_arrays(dag: ComputeDAG, seed: int = 0) -> dict[str, Array]:
+    """Inputs and constants, whose sums stay of the size of one."""
+    rng = np.random.default_rng(seed)
+    found: dict[str, Array] = {}
+    for tensor in (*dag.inputs, *dag.constants):
+        shape = tuple(int(e) for e in tensor.shape if isinstance(e, int))
+        depth = int(np.prod(shape[:-1])) if tensor.name.startswith("w") else 1
+        values = rng.standard_normal(shape, np.float32) / np.float32(depth) ** np.float32(0.5)
+        found[tensor.name] = values.astype(tensor.dtype.numpy)
+    return found
+
+
+def built_or_none(request: bytes) -> bytes | None:
+    """An artifact's bytes, or None with the reason on standard error (in a process of the pool)."""
+    try:
+        return build_request(request)
+    except TilewrightError as error:
+        print(str(error)[:300], file=sys.stderr)
+        return None
 
 
 # ---- parts ----------------------------------------------------------------------------------
@@ -299,8 +431,8 @@ def main(words: Sequence[str] | None = None) -> int:
 
 def run(options: argparse.Namespace) -> int:
     """What the file lacks."""
-    parts = options.parts.split(",")
-    unknown = [part for part in parts if part not in PARTS]
+    wanted = options.parts.split(",")
+    unknown = [part for part in wanted if part not in PARTS]
     if unknown:
         raise ValueError(f"no part {', '.join(unknown)}; there are {', '.join(PARTS)}")
     deadline = Deadline.after(options.minutes)
@@ -312,7 +444,7 @@ def run(options: argparse.Namespace) -> int:
     with Lab.open(device) as lab:
         is_cuda = device.target.kind == "cuda"
         bench = Bench(lab, Torch(is_cuda), not is_cuda, options.networks, deadline)
-        for part in parts:
+        for part in wanted:
             for name, measure in PARTS[part](bench):
                 if name in rows.get(part, {}):
                     continue
@@ -321,15 +453,11 @@ def run(options: argparse.Namespace) -> int:
                     break
                 started = time.monotonic()
                 rows.setdefault(part, {})[name] = row = measure()
-                _write(options.json, rows, device)
+                keep_results(options.json, known | {"rows": rows}, summary(rows), device.target)
                 output().print(
                     f"{part} {name}: {line_of(row)} ({time.monotonic() - started:.1f} s)"
                 )
-    shown = Table("part", "figure", "value")
-    for part, figures in summary(rows).items():
-        for figure, value in figures.items():
-            shown.add_row(part, figure, str(value))
-    output().print(shown)
+    show(output(), parts({"rows": rows}))
     return 0
 
 
@@ -338,21 +466,6 @@ def line_of(row: Row) -> str:
     times = ("templates", "torch", "simt", "apart", "aligned", "untuned")
     found = [f"{t} {duration(row[f'{t}_s'])}" for t in times if row.get(f"{t}_s")]
     return ", ".join(found) or "no program"
-
-
-def _write(file: Path, rows: Mapping[str, Mapping[str, Row]], device: Any) -> None:
-    head = {**provenance(device.target), "summary": summary(rows)}
-    parts = [
-        f"  {json.dumps(part)}: {{\n"
-        + ",\n".join(f"   {json.dumps(name)}: {json.dumps(row)}" for name, row in those.items())
-        + "\n  }"
-        for part, those in rows.items()
-    ]
-    text = json.dumps(head, indent=1).removesuffix("\n}")
-    every = ",\n".join(parts)
-    partial = file.with_suffix(".partial")
-    partial.write_text(f'{text},\n "rows": {{\n{every}\n }}\n}}\n')
-    partial.replace(file)
 
 
 RATIOS = {"torch": "of PyTorch", "simt": "of SIMT", "apart": "of apart", "untuned": "of untuned"}
@@ -373,6 +486,29 @@ def summary(rows: Mapping[str, Mapping[str, Row]]) -> dict[str, dict[str, float]
                 mine[f"{words}, geometric mean"] = round(mean(ratios), 3)
                 mine[f"{words}, worst"] = round(min(ratios), 3)
     return found
+
+
+TITLES = {
+    "8a": "figure 8a", "8b": "figure 8b", "9": "figure 9", "table1": "table 1",
+    "table2": "table 2", "table3": "table 3", "10": "figure 10",
+}  # fmt: skip
+
+
+def parts(found: Mapping[str, Any]) -> list[Shown]:
+    """Means of each part, and every row: how many times faster templates are."""
+    means = {TITLES[part]: of for part, of in summary(found["rows"]).items()}
+    cells = [
+        [f"{TITLES[part]}: {name}", duration(row["templates_s"]), *_ratios(row)]
+        for part, those in found["rows"].items()
+        for name, row in those.items()
+        if row["templates_s"]
+    ]
+    return [*told({"parts": means}), Table(["", "templates", *RATIOS.values()], cells)]
+
+
+def _ratios(row: Row) -> list[str]:
+    others = (row.get(f"{name}_s") for name in RATIOS)
+    return [f"{s / row['templates_s']:.2f}" if s else NONE for s in others]
 
 
 if __name__ == "__main__":

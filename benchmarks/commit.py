@@ -19,7 +19,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 REPOSITORY = Path(__file__).parents[1]
-WRITTEN = ("benchmarks/results", "docs/performance.md")  # by benchmarks, not by hand
+WRITTEN = (
+    "benchmarks/results",
+    "docs/performance.md",
+    "docs/results",
+)  # by benchmarks, not by hand
 UNKNOWN, DIRTY = "unknown", "-dirty"
 
 

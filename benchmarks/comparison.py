@@ -1,15 +1,11 @@
-"""Results of compared cases: the JSON file that grows case by case, the table, the summary.
+"""Results of compared cases: the JSON file that grows case by case, and its summary.
 
     results = Results.read(file)          what earlier runs measured; empty without a file
     results.put(entry); results.write()   replaces the case's entry; the file is whole or old
     results.summary()                     geometric means of best peer's time / Tilewright's
 
-    {"machine": ..., "ceilings": ..., "provenance": ..., "summary": {...},
-     "failed": {"case": "message"},
-     "cases": [{"case", "median_s", "least_s", "mode", "peers": {"torch": seconds}, "modes",
-                "differences", "ratio_best_peer", "gflops", "roofline_s", "roofline_limit",
-                "roofline_before_s", "roofline_fraction", "trials", "curve": [[trial, seconds]],
-                "commit", "date"}]}
+    {"machine": ..., "provenance": ..., "summary": {...}, "failed": {"case": "message"},
+     "cases": [{"case", "median_s", "peers": {"torch": seconds}, "ratio_best_peer", ...}]}
 
 Ratios are above 1 where Tilewright is faster.
 """
@@ -17,55 +13,35 @@ Ratios are above 1 where Tilewright is faster.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import geometric_mean
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from rich.console import Console
-from rich.table import Table
 
-from benchmarks.cases import ALL
 from benchmarks.commit import origins
-from tilewright.ground.text import NONE, duration
+from benchmarks.peers.sides import PEERS
+from benchmarks.report import Table, show
+from tilewright.ground.text import NONE
 
 Entry = dict[str, Any]
-HEAD = ("machine", "ceilings", "provenance")
-ORDER = {name: i for i, name in enumerate(ALL)}
-
-
-def entry_of(
-    case: str,
-    medians: Mapping[str, float],
-    ours: str,
-    flops: int,
-    roofline_s: float,
-    **facts: Any,
-) -> Entry:
-    """One measured case; `medians` are seconds by side, `facts` are kept as they are."""
-    peers = {name: s for name, s in medians.items() if name != ours}
-    mine = medians[ours]
-    return {
-        "case": case,
-        "median_s": mine,
-        "peers": peers,
-        "ratio_best_peer": min(peers.values()) / mine if peers else None,
-        "gflops": flops / mine / 1e9,
-        "roofline_s": roofline_s,
-        "roofline_fraction": roofline_s / mine,
-        **facts,
-    }
+HEAD = ("machine", "provenance")
 
 
 @dataclass
 class Results:
-    """Everything measured so far. `file` None keeps it in memory only."""
+    """Everything measured so far. `file` None keeps it in memory only; `keep`, where there is one,
+    gets what would be written. `names` have the order of the cases.
+    """
 
     file: Path | None = None
     head: dict[str, Any] = field(default_factory=dict)
     cases: dict[str, Entry] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
+    keep: Callable[[dict[str, Any]], None] | None = None
+    names: ClassVar[Collection[str]] = ()
 
     @classmethod
     def read(cls, file: Path | None) -> Self:
@@ -73,14 +49,16 @@ class Results:
         if file is None or not file.exists():
             return cls(file)
         try:
-            found = json.loads(file.read_text())
-            cases = {entry["case"]: entry for entry in found["cases"]}
-            head = {
-                key: found[key] for key in ("machine", "ceilings", "provenance") if key in found
-            }
-            return cls(file, head, cases, dict(found.get("failed", {})))
+            return cls.of(json.loads(file.read_text()), file)
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(f"{file} is no result of this benchmark: {error!r}") from error
+
+    @classmethod
+    def of(cls, found: dict[str, Any], file: Path | None = None) -> Self:
+        """What a file's content says. Raises KeyError and TypeError where it is something else."""
+        cases = {entry["case"]: entry for entry in found["cases"]}
+        head = {key: found[key] for key in HEAD if key in found}
+        return cls(file, head, cases, dict(found.get("failed", {})))
 
     def begin(self, **head: Any) -> None:
         """Say where what is measured from now on comes from. Raises ValueError where the file holds
@@ -108,6 +86,8 @@ class Results:
 
     def write(self) -> None:
         """Write the file, whole or not at all."""
+        if self.keep is not None:
+            self.keep(self.to_json())
         if self.file is None:
             return
         self.file.parent.mkdir(parents=True, exist_ok=True)
@@ -125,33 +105,47 @@ class Results:
         }
 
     def sorted(self) -> list[Entry]:
-        """Entries in the order of the published list."""
-        return sorted(self.cases.values(), key=lambda e: ORDER.get(e["case"], len(ORDER)))
+        """Entries in the order of the names; others behind them."""
+        order = {name: i for i, name in enumerate(self.names)}
+        return sorted(self.cases.values(), key=lambda e: order.get(e["case"], len(order)))
 
     def summary(self) -> dict[str, Any]:
         """Over all compared cases; None where there is nothing to compare with."""
-        compared = [e for e in self.sorted() if e["ratio_best_peer"] is not None]
-        worst = min(compared, key=lambda e: e["ratio_best_peer"], default=None)
-        by_operator: dict[str, list[Entry]] = {}
-        for entry in compared:
-            by_operator.setdefault(operator_of(entry), []).append(entry)
-        return {
-            "geomean_best_peer": mean(e["ratio_best_peer"] for e in compared),
-            "geomean_torch": mean(ratios(compared, "torch")),
-            "at_least_par": sum(e["ratio_best_peer"] >= 1 for e in compared),
-            "compared": len(compared),
-            "worst": worst and {"case": worst["case"], "ratio": worst["ratio_best_peer"]},
-            "operators": {
-                name: mean(e["ratio_best_peer"] for e in group)
-                for name, group in by_operator.items()
-            },
-        }
+        return compared_with_peers(self.sorted())
 
 
-def operator_of(entry: Entry) -> str:
-    """ "C2D" of "C2D-2-b1"."""
-    name: str = entry["case"]
-    return name.split("-", 1)[0]
+def compared_with_peers(entries: Sequence[Entry]) -> dict[str, Any]:
+    """How entries compare with the best peer, and with each."""
+    found = having(entries, "ratio_best_peer")
+    return {
+        "cases": len(entries),
+        "compared": len(found),
+        "at_least_par": sum(e["ratio_best_peer"] >= 1 for e in found),
+        "geomean_best_peer": mean(e["ratio_best_peer"] for e in found),
+        "worst": worst(found, "ratio_best_peer"),
+        "slower_than_untuned": [e["case"] for e in entries if is_worse(e)],
+        **{f"geomean_{peer}": mean(ratios(found, peer)) for peer in PEERS},
+    }
+
+
+def having(entries: Iterable[Entry], key: str) -> list[Entry]:
+    """The entries of which a figure is known."""
+    return [e for e in entries if e.get(key) is not None]
+
+
+def worst(entries: Sequence[Entry], ratio: str) -> dict[str, Any] | None:
+    """The case with the least of a ratio."""
+    found = min(having(entries, ratio), key=lambda e: e[ratio], default=None)
+    return found and {"case": found["case"], "ratio": found[ratio]}
+
+
+WORSE = 1.02  # times the default program's time: beyond noise
+
+
+def is_worse(entry: Entry) -> bool:
+    """Whether tuning ended with a program that is slower than the default one."""
+    untuned = entry.get("untuned_s")
+    return untuned is not None and bool(entry["median_s"] > WORSE * untuned)
 
 
 def ratios(entries: Iterable[Entry], peer: str) -> list[float]:
@@ -166,66 +160,8 @@ def mean(values: Iterable[float]) -> float | None:
 
 
 def print_rows(console: Console, head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """A table; its first column has names, the others figures."""
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column(head[0])
-    for heading in head[1:]:
-        table.add_column(heading, justify="right")
-    for row in rows:
-        table.add_row(*row)
-    console.print(table)
-
-
-def print_cases(console: Console, entries: Iterable[Entry], peers: Iterable[str]) -> None:
-    """One row a case: the median of each side, the ratio, rate and share of the roofline."""
-    names = list(peers)
-    print_rows(
-        console,
-        ("case", "tilewright", *names, "best peer / ours", "GFLOP/s", "% of roofline", "limit"),
-        [
-            (
-                entry["case"],
-                duration(entry["median_s"]),
-                *(duration(entry["peers"].get(n)) for n in names),
-                ratio_text(entry["ratio_best_peer"]),
-                f"{entry['gflops']:.1f}",
-                f"{100 * entry['roofline_fraction']:.0f}",
-                entry["roofline_limit"],
-            )
-            for entry in entries
-        ],
-    )
-
-
-def print_summary(console: Console, results: Results, peers: Iterable[str]) -> None:
-    """Geometric means an operator and over all, failures."""
-    names = list(peers)
-    entries = results.sorted()
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for heading in ("geometric mean", "cases", "best peer / ours", *(f"{n} / ours" for n in names)):
-        table.add_column(heading, justify="left" if heading == "geometric mean" else "right")
-    table.add_column("% of roofline", justify="right")
-    groups = {o: [e for e in entries if operator_of(e) == o] for o in map(operator_of, entries)}
-    for name, group in {**groups, "all": entries}.items():
-        best = mean(e["ratio_best_peer"] for e in group if e["ratio_best_peer"] is not None)
-        shares = mean(e["roofline_fraction"] for e in group)
-        table.add_row(
-            name,
-            str(len(group)),
-            ratio_text(best),
-            *(ratio_text(mean(ratios(group, n))) for n in names),
-            NONE if shares is None else f"{100 * shares:.0f}",
-        )
-    console.print(table)
-    summary = results.summary()
-    if summary["worst"]:
-        console.print(
-            f"at least on par with the best peer in {summary['at_least_par']} of "
-            f"{summary['compared']} cases; worst: {summary['worst']['case']} "
-            f"({summary['worst']['ratio']:.2f})"
-        )
-    for case, message in results.failed.items():
-        console.print(f"failed: {case}: {message}", markup=False, soft_wrap=True)
+    """A table in a terminal."""
+    show(console, [Table(head, rows)])
 
 
 def ratio_text(value: float | None) -> str:

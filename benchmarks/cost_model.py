@@ -25,7 +25,7 @@ choice takes its first option). The program's sketch is known from the start. Bo
 within tasks: over pairs of one task, and of the top 10 of a task, the mean over the tasks. The
 paper's programs are random ones; for those, give databases made with the random strategy.
 
-`benchmarks.metrics` defines the figures. They have a ceiling: how well a second measurement of the
+The figures have a ceiling: how well a second measurement of the
 same programs would predict the recorded one (docs/findings.md). Record on a quiet machine.
 """
 
@@ -37,12 +37,14 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.metrics import Accuracy, accuracy, pairwise_within, recall_within
 from benchmarks.provenance import provenance, result_file
+from benchmarks.report import Content, Part, Table, show
+from tilewright.cli.console import output
 from tilewright.cost.candidates import Population, concatenate
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.cost.features import COLUMNS
@@ -65,8 +67,6 @@ FOLDS = 5
 RATES = tuple(i / 10 for i in range(11))
 TOP_PARTIAL = 10  # k of figure 3
 NAN = float("nan")
-PAPER = Accuracy(5000, rmse=0.079, r2=0.958, pairwise=0.851, within=NAN, recall=0.624, top=NAN)
-TARGETS = {"r2": 0.958, "pairwise": 0.88, "top": 0.65}  # `recall` has a limit, see Accuracy
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +107,121 @@ class Programs:
             owner=(np.cumsum(chosen) - 1)[self.owner[rows]],
             region_s=self.region_s[chosen],
         )
+
+
+# ---- metrics (the paper, sections 2 and 7.5) ----------------------------------------------------
+#
+# All functions take `predicted` and `truth`, float64 `[n]`, one value a program; higher is faster.
+# Equal predictions count as an order chosen at random, so that a model which tells nothing apart
+# gets a pairwise accuracy of one half and a recall of k / n.
+
+TOP = 30  # k of the recall in figure 11
+_BLOCK = 512  # rows of a block of pairs: bounds memory
+
+
+@dataclass(frozen=True, slots=True)
+class Accuracy:
+    """The figures of one test set.
+
+    rmse, r2:  see the functions; over the whole set.
+    pairwise:  over all pairs of the set, programs of two tasks among them (as in the paper, whose
+               throughputs are normalised by task).
+    within:    over pairs of one task: what a search asks of the model.
+    recall:    of the top `TOP` of the whole set, as in the paper, whose tasks were 29. Each task's
+               best is 1, so of T > 30 tasks a perfect model finds 30 / T.
+    top:       the same in each task, the mean over tasks of at least twice as many programs; NaN
+               where there is none.
+    """
+
+    programs: int
+    rmse: float
+    r2: float
+    pairwise: float
+    within: float
+    recall: float
+    top: float
+
+
+def accuracy(predicted: Floats, truth: Floats, task: Ints) -> Accuracy:
+    """All figures of a test set; `task` `[n]` says which task a program belongs to."""
+    return Accuracy(
+        programs=len(truth),
+        rmse=rmse(predicted, truth),
+        r2=r_squared(predicted, truth),
+        pairwise=pairwise(predicted, truth),
+        within=pairwise_within(predicted, truth, task),
+        recall=recall(predicted, truth, TOP),
+        top=recall_within(predicted, truth, task, TOP),
+    )
+
+
+def rmse(predicted: Floats, truth: Floats) -> float:
+    """Root of the mean squared difference, in the unit of `truth`."""
+    return float(np.sqrt(np.mean((predicted - truth) ** 2)))
+
+
+def r_squared(predicted: Floats, truth: Floats) -> float:
+    """Coefficient of determination, 1 - Σ (truth - predicted)² / Σ (truth - mean)².
+
+    No line is fitted first, so predictions of the wrong scale count against the model. NaN where
+    all truths are equal.
+    """
+    spread = float(np.sum((truth - truth.mean()) ** 2))
+    return 1.0 - float(np.sum((truth - predicted) ** 2)) / spread if spread else float("nan")
+
+
+def pairwise(predicted: Floats, truth: Floats) -> float:
+    """Share of the pairs unequal in truth that are ordered rightly; NaN where there is none."""
+    right, pairs = _ordered(predicted, truth)
+    return right / pairs if pairs else float("nan")
+
+
+def pairwise_within(predicted: Floats, truth: Floats, group: Ints) -> float:
+    """The same over pairs of one group only."""
+    counts = [_ordered(predicted[group == g], truth[group == g]) for g in np.unique(group)]
+    right, pairs = np.sum(counts, axis=0)
+    return float(right / pairs) if pairs else float("nan")
+
+
+def _ordered(predicted: Floats, truth: Floats) -> tuple[float, int]:
+    """How many pairs are ordered rightly (a tie is half of one), of how many."""
+    right, pairs = 0.0, 0
+    for start in range(0, len(truth), _BLOCK):
+        part = slice(start, start + _BLOCK)
+        faster = truth[part, None] > truth
+        right += np.sum(faster & (predicted[part, None] > predicted))
+        right += np.sum(faster & (predicted[part, None] == predicted)) / 2
+        pairs += int(faster.sum())
+    return float(right), pairs
+
+
+def recall(predicted: Floats, truth: Floats, k: int) -> float:
+    """recall@k = |G ∩ P| / k: G the k truly fastest programs, P the k that are predicted to be.
+
+    Of fewer than k programs it is 1.
+    """
+    k = min(k, len(truth))
+    return float(_top(truth, k) @ _top(predicted, k)) / k
+
+
+def recall_within(predicted: Floats, truth: Floats, group: Ints, k: int) -> float:
+    """The mean recall@k over the groups of at least 2k programs; NaN where there is none.
+
+    Of a group of m, guessing gets k / m.
+    """
+    large = np.flatnonzero(np.bincount(group) >= 2 * k)
+    found = [recall(predicted[group == g], truth[group == g], k) for g in large]
+    return float(np.mean(found)) if found else float("nan")
+
+
+def _top(values: Floats, k: int) -> Floats:
+    """The probability `[n]` of each to be among the k largest, ties broken at random."""
+    least = np.partition(values, -k)[-k]
+    above, tied = values > least, values == least
+    return above + tied * ((k - above.sum()) / tied.sum())
+
+
+PAPER = Accuracy(5000, rmse=0.079, r2=0.958, pairwise=0.851, within=NAN, recall=0.624, top=NAN)
 
 
 # ---- reading --------------------------------------------------------------------------------
@@ -321,58 +436,62 @@ def _defined(one: Accuracy) -> dict[str, float]:
     return {name: value for name, value in asdict(one).items() if not np.isnan(value)}
 
 
-def _line(name: str, a: Accuracy) -> str:
-    return (
-        f"{name:30}{a.programs:>9}{a.rmse:8.3f}{a.r2:8.3f}{a.pairwise:10.3f}"
-        f"{a.within:13.3f}{a.recall:11.3f}{a.top:16.3f}"
-    )
+def measured(tasks: Sequence[Programs]) -> dict[str, Any]:
+    """All figures of some programs."""
+    started = time.perf_counter()
+    train(tasks, Split.testing([np.zeros(len(t), bool) for t in tasks]))
+    seconds = time.perf_counter() - started
+    correct = [t.take(t.throughput > 0) for t in tasks if t.throughput.any()]
+    total = sum(map(len, tasks))
+    sets = {"all": tasks} | ({"without failed": correct} if total > sum(map(len, correct)) else {})
+    names = ("completion", "pairwise", "recall@10")
+    return {
+        "programs": total,
+        "tasks": len(tasks),
+        "train_s": seconds,
+        "figure_11": {
+            f"{kind}, {which}": _defined(one)
+            for which, programs in sets.items()
+            for kind, one in figure_11(programs).items()
+        },
+        "figure_3": [dict(zip(names, point, strict=True)) for point in figure_3(tasks)],
+    }
+
+
+FIGURES = ("rmse", "r2", "pairwise", "within", "recall", "top")
+HEAD = ("test programs", "number", "RMSE", "R²", "pairwise", "within tasks", "recall@30", "of each")
+
+
+def parts(found: Content) -> list[Part]:
+    """Figure 11, then figure 3."""
+    every = {**found["figure_11"], "the paper (random 20 %, all)": _defined(PAPER)}
+    rows = [
+        [name, str(int(one["programs"])), *(f"{one[n]:.3f}" if n in one else "" for n in FIGURES)]
+        for name, one in every.items()
+    ]
+    steps = [
+        [f"{p['completion']:.0%}", f"{p['pairwise']:.3f}", f"{p['recall@10']:.3f}"]
+        for p in found["figure_3"]
+    ]
+    return [
+        f"{found['programs']} programs of {found['tasks']} tasks; training on all of them takes "
+        f"{found['train_s']:.2f} s. Complete programs that the model has not seen (figure 11):",
+        Table(HEAD, rows),
+        "Incomplete programs, scored by what is decided of them (figure 3):",
+        Table(("completion", "pairwise", "recall@10"), steps),
+    ]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run it; the exit status."""
-    parser = argparse.ArgumentParser(description="How well the cost model predicts (figures 3, 11)")
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--db", type=Path, nargs="+", required=True, help="records to learn from")
     parser.add_argument("--json", type=result_file, help="write the figures to this file")
     options = parser.parse_args(arguments)
-    tasks = load(options.db, host_target())
-    total = sum(map(len, tasks))
-    started = time.perf_counter()
-    train(tasks, Split.testing([np.zeros(len(t), bool) for t in tasks]))
-    seconds = time.perf_counter() - started
-    print(f"{total} programs of {len(tasks)} tasks; {seconds:.2f} s to train on all of them")
-
-    print("\nFigure 11: complete programs")
-    print(f"{'':30}programs    rmse      r2  pairwise  within tasks  recall@30  of each task's")
-    found: dict[str, Accuracy] = {}
-    correct = [t.take(t.throughput > 0) for t in tasks if t.throughput.any()]
-    failed = total - sum(map(len, correct))
-    print(f"{failed} programs failed")
-    sets = {"all": tasks, "without failed": correct} if failed else {"all": tasks}
-    for which, programs in sets.items():
-        for kind, one in figure_11(programs).items():
-            found[f"{kind}, {which}"] = one
-            print(_line(f"{kind}, {which}", one))
-    print(_line("the paper (random 20 %, all)", PAPER))
-    reached = found["random 20 %, all"]
-    for name, least in TARGETS.items():
-        value = getattr(reached, name)
-        print(f"{name} {value:.3f}: {'reaches' if value >= least else 'misses'} {least}")
-
-    print("\nFigure 3: incomplete programs\ncompletion   pairwise   recall@10")
-    curve = list(figure_3(tasks))
-    for rate, ordered, top in curve:
-        print(f"{rate:10.0%}{ordered:11.3f}{top:12.3f}")
+    found = measured(load(options.db, host_target()))
+    show(output(), parts(found))
     if options.json:
-        names = ("completion", "pairwise", "recall@10")
-        content = {
-            "benchmark": "cost_model",
-            **provenance(),
-            "programs": total,
-            "tasks": len(tasks),
-            "train_s": seconds,
-            "figure_11": {name: _defined(one) for name, one in found.items()},
-            "figure_3": [dict(zip(names, point, strict=True)) for point in curve],
-        }
+        content = {"benchmark": "cost_model", **provenance(), **found}
         options.json.write_text(json.dumps(content))
     return 0
 

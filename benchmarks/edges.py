@@ -22,29 +22,24 @@ nothing is left.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 import tilewright as tw
-from benchmarks import chains
-from benchmarks.chains import BLOCK_S, worst
-from benchmarks.comparison import Entry, Results, mean, print_rows, ratio_text, ratios
+from benchmarks.chains import BLOCK_S
+from benchmarks.comparison import Entry, Results, having, mean, ratio_text, worst
 from benchmarks.models.export import onnx_file
 from benchmarks.models.table import CASES, EDGES
 from benchmarks.networks import checked
 from benchmarks.peers.process import SideError
 from benchmarks.peers.sides import COPY, OURS, OWN, PEERS, UNTUNED
-from benchmarks.provenance import provenance
-from benchmarks.turns import in_turns, least, medians, outputs, started
+from benchmarks.slices import Bench, Suite
+from benchmarks.slices import main as main_of
+from benchmarks.turns import in_turns, medians, outputs
 from tilewright.ground.text import NONE, duration
-from tilewright.target import Target
 
 KIND_OF = {
     f"{network.name}-b{batch}": kind
@@ -60,38 +55,25 @@ COPIED = ("transposes", "functions")  # kinds that do little beside moving what 
 
 
 @dataclass(frozen=True)
-class EdgeBench(chains.Bench):
+class EdgeBench(Bench):
     """Measures a case as ONNX has it."""
 
     def case(self, name: str) -> Entry:
-        """Tune, then time all sides. Raises SideError when Tilewright fails or is wrong; failed
-        peers are left out.
-        """
         case = CASES[name]
         file = onnx_file(case, self.options.folder)
-        db, wait = self.options.db, self.options.wait
         try:
             model = tw.load(file).for_target(self.target)
-            tw.tune(model, trials=self.trials, db=db, target=self.target, progress=False)
         except tw.TilewrightError as error:
             raise SideError(f"{OURS}: {error}") from error
+        self.tune(model)
         subject = f"served:{case.name}:{self.options.folder}"
         limits = (COPY,) if KIND_OF.get(case.name) in COPIED else ()
         with contextlib.ExitStack() as stack:
-            wanted = (OURS, UNTUNED, *self.peers)
-            sides = started(stack, wanted, subject, self.target, db, wait)
+            sides = self.started(stack, (OURS, UNTUNED, *self.peers), subject)
             errors = checked(outputs(sides))
-            copies = started(stack, limits, subject, self.target, db, wait)
-            blocks = in_turns({**sides, **copies}, self.options.rounds, BLOCK_S)
-        return entry_of(
-            case.name,
-            medians(blocks),
-            **errors,
-            trials=self.trials,
-            modes={name: side.mode for name, side in sides.items() if side.mode},
-            least_s=least(blocks),
-            **{key: provenance(self.target)[key] for key in ("commit", "date")},
-        )
+            sides |= self.started(stack, limits, subject)
+            blocks = in_turns(sides, self.options.rounds, BLOCK_S)
+        return entry_of(case.name, medians(blocks), **errors, **self.facts(sides, blocks))
 
 
 def entry_of(case: str, seconds: Mapping[str, float], **facts: Any) -> Entry:
@@ -117,31 +99,17 @@ def entry_of(case: str, seconds: Mapping[str, float], **facts: Any) -> Entry:
 class EdgeResults(Results):
     """Results in the order of the table."""
 
-    def sorted(self) -> list[Entry]:
-        order = list(KIND_OF)
-        places = {name: order.index(name) if name in order else len(order) for name in self.cases}
-        return sorted(self.cases.values(), key=lambda e: places[e["case"]])
+    names = tuple(KIND_OF)
 
     def summary(self) -> dict[str, Any]:
-        """Over all cases; None where there is nothing to compare with."""
-        found = self.sorted()
-        compared = [e for e in found if e["ratio_best_peer"] is not None]
-        copied = [e for e in found if e["copy_share"] is not None]
+        found = having(self.sorted(), "ratio_best_peer")
+        kinds = {kind: [e for e in found if e["kind"] == kind] for kind in EDGES}
         return {
-            "cases": len(found),
-            "geomean_best_peer": mean(e["ratio_best_peer"] for e in compared),
-            "worst": worst(compared, "ratio_best_peer"),
-            "at_least_par": sum(e["ratio_best_peer"] >= 1 for e in compared),
-            "compared": len(compared),
-            "geomean_untuned": mean(e["ratio_untuned"] for e in compared),
-            "worst_untuned": worst(compared, "ratio_untuned"),
-            "copy_share": worst(copied, "copy_share"),
-            "kinds": {
-                kind: mean(e["ratio_best_peer"] for e in compared if e["kind"] == kind)
-                for kind in EDGES
-                if any(e["kind"] == kind for e in compared)
-            },
-            **{f"geomean_{peer}": mean(ratios(found, peer)) for peer in PEERS},
+            **super().summary(),
+            "geomean_untuned": mean(e["ratio_untuned"] for e in found),
+            "worst_untuned": worst(found, "ratio_untuned"),
+            "copy_share": worst(self.sorted(), "copy_share"),
+            "kinds": {k: mean(e["ratio_best_peer"] for e in es) for k, es in kinds.items() if es},
         }
 
 
@@ -161,40 +129,15 @@ def row(entry: Entry) -> list[str]:
     ]
 
 
-class EdgeSuite(chains.Suite):
-    """Cases that are measured as ONNX has them."""
-
-    def results(self, file: Path | None) -> Results:
-        return EdgeResults.read(file)
-
-    def bench(
-        self, target: Target, options: argparse.Namespace, peers: Sequence[str], trials: int
-    ) -> chains.Bench:
-        return EdgeBench(target, options, peers, trials)
-
-    def sentence(self, entry: Entry) -> str:
-        peers = ", ".join(f"{n} {duration(s)}" for n, s in entry["peers"].items())
-        copied = entry["copy_s"]
-        copying = "" if copied is None else f"; a copy takes {duration(copied)}"
-        best, untuned = (ratio_text(entry[key]) for key in ("ratio_best_peer", "ratio_untuned"))
-        return (
-            f"{entry['case']}: {duration(entry['median_s'])}, untuned "
-            f"{duration(entry['untuned_s'])}; {peers}; ratio {best}, "
-            f"untuned {untuned}{copying}"
-        )
-
-    def show(self, console: Console, entries: Iterable[Entry]) -> None:
-        print_rows(console, HEAD, map(row, entries))
+SUITE = Suite(
+    (__doc__ or "").splitlines()[0], tuple(KIND_OF), QUICK, "edges", 32, 8, EdgeResults, EdgeBench,
+    HEAD, row,
+)  # fmt: skip
 
 
-SUITE = EdgeSuite(
-    (__doc__ or "").splitlines()[0], tuple(KIND_OF), QUICK, "edges", trials=32, quick_trials=8
-)
-
-
-def main(words: Sequence[str] | None = None, suite: chains.Suite = SUITE) -> int:
+def main(words: Sequence[str] | None = None, suite: Suite = SUITE) -> int:
     """Run the benchmark; the exit status."""
-    return chains.main(words, suite)
+    return main_of(words, suite)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ made or searched, and what is worth most comes first:
                turns with the ordinary sketches, CUTLASS, PyTorch and Triton
     verify     more programs
     speed      all cases in rounds of a few programs
-    last       the race checker, profiler counters, rows that `bolt_gpu` lacks
+    last       rows that `bolt_gpu` lacks
 
 Every program has eight seconds, in a process that is ended then; after two faults a template is
 out. What is found is a line in FOLDER/gpu_suite.jsonl at once. A run goes on from the lines of its
@@ -39,13 +39,14 @@ from benchmarks.suite import ladder, speed, verify
 from benchmarks.suite.cases import EMULATED, FIRST, QUICK, SPEED, VERIFY
 from benchmarks.suite.journal import SUFFIX, Journal, OutOfTime, read
 from benchmarks.suite.pack import CONTENTS, Pack
-from benchmarks.suite.table import found, kept, lines
+from benchmarks.suite.table import found, kept, lines, parts
 from benchmarks.suite.watch import watch
 from tilewright.ground.errors import RunError, TilewrightError
 from tilewright.runtime.device import Device
 from tilewright.runtime.devices import open_device, target_at_hand
 from tilewright.target import MIB, Target
 
+__all__ = ["main", "parts"]
 FILE = f"gpu_suite{SUFFIX}"
 RESULTS = Path(__file__).parent / "results"
 MOST_BYTES = 48 * MIB
@@ -96,8 +97,7 @@ def _parser() -> argparse.ArgumentParser:
     line.add_argument("--json", type=Path, help="of --table: keep what they say")
     for name in ("--worker", "--card"):
         line.add_argument(name, action="store_true", help=argparse.SUPPRESS)
-    for name in ("--one", "--rung"):
-        line.add_argument(name, help=argparse.SUPPRESS)
+    line.add_argument("--rung", help=argparse.SUPPRESS)
     return line
 
 
@@ -127,21 +127,18 @@ def _run(options: argparse.Namespace) -> int:
     file = (options.out or Path(os.environ.get("OUT") or RESULTS)) / FILE
     words = [str(options.folder), "--device", options.device, "--out", str(file.parent)]
     words += ["--limit", str(options.limit)]
-    if options.card or options.one or options.rung or options.worker:
+    if options.card or options.rung or options.worker:
         device = _device(pack, options.device)
         card = f"{device.target.name}, {device.target.cores} cores"
         if options.card:
             print(f"{CARD}{card}")
-            return 0
-        if options.one:
-            verify.one(pack, device, options.one)
             return 0
         known = sorted(options.folder.glob(f"*{SUFFIX}"))
         journal = Journal.open(file, known, card, deadline, pack.keys)
         if options.rung:
             ladder.step(pack, device, options.rung, journal)
             return 0
-        return _work(verify.Work(journal, pack, device, options.limit), words)
+        return _work(verify.Work(journal, pack, device, options.limit))
     file.parent.mkdir(parents=True, exist_ok=True)
     card = _card(words)
     known = sorted(options.folder.glob(f"*{SUFFIX}"))
@@ -173,7 +170,7 @@ def _card(words: Sequence[str]) -> str:
     return told[-1].removeprefix(CARD)
 
 
-def _work(work: verify.Work, words: Sequence[str]) -> int:
+def _work(work: verify.Work) -> int:
     """All that a process does on the device."""
     try:
         verify.begin(work)
@@ -181,7 +178,6 @@ def _work(work: verify.Work, words: Sequence[str]) -> int:
         speed.first(work)
         verify.verify(work, VERIFIED)
         speed.run(work)
-        verify.last(work, words)
     except OutOfTime:
         print("out of time", flush=True)
     except Exception as error:  # whatever it is, it costs what it came out of, and no more

@@ -1,22 +1,20 @@
 """The figures of the Hidet paper (Ding et al., ASPLOS 2023) that a CPU can show.
 
-    python -m benchmarks.hidet [--figures 17,18,19,20,21] [--minutes 15] [--json FILE]
+    python -m benchmarks.hidet [--cases '17:*,19:GEMM-2039'] [--minutes 15] [--json FILE]
     python -m benchmarks.hidet --quick           a small case of each, few trials
 
-    17   what tuning costs: our search, our profile, and TVM's search where apache-tvm is installed
+    17   what tuning costs: our search, and our profile
     18   how good the programs of a space are: all rows of the CPU's template, and what a search of
          the sketches measures, of one strided convolution
     19   products of consecutive sizes and of primes: our tiles, which may run over the end of an
          axis, and the same search where tiles divide (`benchmarks.divisor_space`)
     20   ResNet-50 at batch 1, 4 and 8, tuned by its profile
     21   convolution, normalisation and ReLU of ResNet-50 in one kernel and in two; and, before the
-         convolution, in one and in two (`benchmarks.prologues`)
+         convolution, in one and in two
 
 Of 19, 20 and 21, and of 17's programs, sides take turns with the libraries, each in a process of
-its own; 18's latencies are those that the searches measured, one after the other. Everything is
-kept in --folder and, after every case, in the JSON file, with a picture of each figure beside it:
-run it again until nothing is left. A case that was cut off is tuned on (17: anew, for its cost
-counts).
+its own; 18's latencies are those that the searches measured, one after the other. A case that was
+cut off is tuned on (17: anew, for its cost counts).
 """
 
 from __future__ import annotations
@@ -25,15 +23,16 @@ import argparse
 import contextlib
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from statistics import median, quantiles
 from typing import Any, TypeAlias
 
 import tilewright as tw
 from benchmarks.cases import ALL, Case
-from benchmarks.chains import Bench as Chained
-from benchmarks.deadline import Deadline
+from benchmarks.chains import ChainBench
+from benchmarks.comparison import Entry, Results
 from benchmarks.divisor_space import divisors
 from benchmarks.hidet_cases import (
     CASES,
@@ -44,30 +43,17 @@ from benchmarks.hidet_cases import (
     STRIDED,
     parts_of,
 )
-from benchmarks.hidet_report import APART, DIVISORS, UNTUNED_APART, draw, lines_of
 from benchmarks.models.export import onnx_file
 from benchmarks.models.table import CASES as NETWORKS
 from benchmarks.networks import BLOCK_S
-from benchmarks.operators import recorded, reported
-from benchmarks.peers import meta_schedule
-from benchmarks.peers.process import WAITS, SideError, SideProcess
+from benchmarks.operators import recorded
 from benchmarks.peers.sides import OURS, PEERS, UNTUNED
-from benchmarks.provenance import kept_file, provenance
-from benchmarks.reuse_records import read_results, write_results
-from benchmarks.turns import (
-    ROUNDS,
-    compared,
-    in_turns,
-    installed,
-    medians,
-    outliers,
-    outputs,
-    started,
-)
-from tilewright.cli.console import complain, output
-from tilewright.front.machine import host_target
+from benchmarks.report import Content, Part, Table, show
+from benchmarks.slices import Bench, Suite
+from benchmarks.slices import main as main_of
+from benchmarks.turns import compared, in_turns, medians, outliers, outputs
+from tilewright.ground.text import NONE, duration
 from tilewright.records.rows import DEFAULT
-from tilewright.target import Target
 
 Row: TypeAlias = dict[str, Any]
 # Figures and their cases, of a whole run and of a quick one.
@@ -88,107 +74,40 @@ QUICK: dict[str, tuple[str, ...]] = {
     "20": ("dcgan-b1",),
     "21": (SMALL_LAYER.name, "norm_conv-56-256-64-1-b1"),
 }
-TRIALS, QUICK_TRIALS = 128, 8
-TEMPLATE_S, QUICK_TEMPLATE_S = 600.0, 20.0  # for all rows of the template
+TEMPLATE_S = 600.0  # for all rows of the template
 Sides: TypeAlias = dict[str, tuple[str, str, Path | None]]
 
 
-def main(words: Sequence[str] | None = None) -> int:
-    """Run the benchmark; the exit status."""
-    line = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    line.add_argument("--figures", default=",".join(FULL), help="(%(default)s)")
-    line.add_argument("--quick", action="store_true", help="small cases, few trials")
-    line.add_argument("--trials", type=int, help=f"of every search ({TRIALS}, of a quick run less)")
-    line.add_argument("--seconds", type=float, help=f"of the template's rows ({TEMPLATE_S:.0f})")
-    line.add_argument("--minutes", type=float, default=15, help="of this slice (%(default)s)")
-    line.add_argument("--peers", default=",".join(PEERS), help="comma-separated (%(default)s)")
-    line.add_argument("--rounds", type=int, default=ROUNDS, help="(%(default)s)")
-    line.add_argument("--threads", type=int, default=2, help="of every side (%(default)s)")
-    line.add_argument("--networks", type=Path, default=Path("networks"), help="of ONNX files")
-    line.add_argument("--folder", type=Path, default=Path("hidet"), help="of databases")
-    line.add_argument("--json", type=kept_file, help="where results are kept, and read from first")
-    line.add_argument(
-        "--wait", choices=WAITS, default=WAITS[0], help="peers' OpenMP threads (%(default)s)"
-    )
-    options = line.parse_args(words)
-    if options.trials is None:
-        options.trials = QUICK_TRIALS if options.quick else TRIALS
-    if options.seconds is None:
-        options.seconds = QUICK_TEMPLATE_S if options.quick else TEMPLATE_S
-    return reported(lambda: run(options))
-
-
-def run(options: argparse.Namespace, cases: Mapping[str, Sequence[str]] | None = None) -> int:
-    """What the file lacks of `cases` (those that the options say); 1 where a case failed."""
-    cases = cases or (QUICK if options.quick else FULL)
-    unknown = [number for number in options.figures.split(",") if number not in cases]
-    if unknown:
-        raise ValueError(f"no figure {', '.join(unknown)}; there are {', '.join(cases)}")
-    console, deadline = output(), Deadline.after(options.minutes)
-    options.folder.mkdir(parents=True, exist_ok=True)
-    setting = {"trials": options.trials, "rounds": options.rounds, "threads": options.threads}
-    results = read_results(options.json, {"setting": setting, "figures": {}}, {"setting": setting})
-    target = replace(host_target(), cores=options.threads)
-    bench = Bench(options, target, installed(options.peers))
-    failed = False
-    for number in options.figures.split(","):
-        figure = results["figures"].setdefault(number, {})
-        for name in (n for n in cases[number] if n not in figure):
-            if deadline.passed:
-                console.print(f"out of time before figure {number}, {name}")
-                return int(failed)
-            try:
-                row = FIGURES[number](bench, name)
-            except SideError as error:
-                failed = True
-                complain(f"figure {number}, {name}: {error}")
-                continue
-            origin = provenance(target)
-            figure[name] = row | {key: origin[key] for key in ("commit", "date")}
-            results["provenance"] = origin
-            write_results(options.json, results)
-            if options.json:
-                draw(number, figure, options.json)
-            for text in lines_of(number, {name: row}):
-                console.print(text, highlight=False, soft_wrap=True)
-    return int(failed)
-
-
 @dataclass(frozen=True)
-class Bench:
-    """Where and how cases are tuned and measured."""
+class HidetBench(Bench):
+    """Measures a case of a figure."""
 
-    options: argparse.Namespace
-    target: Target
-    peers: Sequence[str]
+    def case(self, name: str) -> Entry:
+        number, _, subject = name.partition(":")
+        row = FIGURES[number](self, subject)
+        return {"case": name, **self.facts({}, {}), **row}
 
     def cost(self, name: str) -> Row:
         """Figure 17: seconds and trials of each way to tune, and the programs in turns."""
         task = _task(ALL[name])
         ways: dict[str, Row] = {}
         for way, how in self._own_ways().items():
-            db = self._file(f"17-{name}-{way}")
+            db = self.file(f"17-{name}-{way}")
             for old in db.parent.glob(f"{db.name}*"):
                 old.unlink()  # of a run that was cut off: its clock is lost
             begun = time.monotonic()
-            found = tw.tune(task, db=db, target=self.target, progress=False, **how)
+            found = self.tune(task, db=db, **how)
             ways[way] = {
                 "trials": found.trials,
                 "seconds": time.monotonic() - begun,
                 "best_s": found.latency_s,
             }
-        if meta_schedule.is_installed() and ALL[name].operator in meta_schedule.OPERATORS:
-            try:
-                found_there = meta_schedule.tuned(name, self.options.trials, self.target)
-                ways[meta_schedule.NAME] = dict(found_there)
-            except SideError as error:
-                complain(f"{name} without {error}")
-        others: Sides = {"profile": (OURS, f"operator:{name}", self._file(f"17-{name}-profile"))}
-        seconds = self._turns(f"operator:{name}", self._file(f"17-{name}-search"), others)
+        others: Sides = {"profile": (OURS, f"operator:{name}", self.file(f"17-{name}-profile"))}
+        seconds = self._turns(f"operator:{name}", self.file(f"17-{name}-search"), others)
         return {"ways": ways, "seconds": seconds}
 
     def _own_ways(self) -> dict[str, dict[str, Any]]:
-        return {"search": {"trials": self.options.trials}, "profile": {"strategy": "profile"}}
+        return {"search": {}, "profile": {"strategy": "profile", "trials": None}}
 
     def distribution(self, name: str) -> Row:
         """Figure 18: the latencies of all programs of either space that ran, and how many did
@@ -197,12 +116,16 @@ class Bench:
         task = _task(CASES[name])
         found: Row = {}
         ways: dict[str, dict[str, Any]] = {
-            "templates": {"strategy": "templates", "minutes": self.options.seconds / 60},
-            "sketches": {"trials": self.options.trials},
+            "templates": {
+                "strategy": "templates",
+                "minutes": self.options.seconds / 60,
+                "trials": None,
+            },
+            "sketches": {},
         }
         for way, how in ways.items():
-            db = self._file(f"18-{name}-{way}")
-            tw.tune(task, db=db, target=self.target, progress=False, **how)
+            db = self.file(f"18-{name}-{way}")
+            self.tune(task, db=db, **how)
             trials = [t for t in recorded(task, db, self.target) if t.origin != DEFAULT]
             ran = sorted(t.measured_s for t in trials if t.measured_s is not None)
             found[way] = {"latencies_s": ran, "failed": len(trials) - len(ran)}
@@ -211,37 +134,33 @@ class Bench:
     def size(self, name: str) -> Row:
         """Figure 19: a product by padded tiles and by those that divide."""
         task = _task(CASES[name])
-        padded, divided = (self._file(f"19-{name}-{way}") for way in ("padded", DIVISORS))
-        self._tune(task, padded)
-        self._tune(task, divided, rules=divisors(self.target))
+        padded, divided = (self.file(f"19-{name}-{way}") for way in ("padded", DIVISORS))
+        self.tune(task, db=padded)
+        self.tune(task, db=divided, rules=divisors(self.target))
         subject = f"operator:{name}"
         seconds = self._turns(subject, padded, {DIVISORS: (OURS, subject, divided)})
         return {"flops": CASES[name].dag().useful_flops, "seconds": seconds}
 
     def batch(self, name: str) -> Row:
         """Figure 20: a network at a batch size."""
-        file, db = onnx_file(NETWORKS[name], self.options.networks), self._file("20")
-        found = tw.tune(
-            tw.load(file), strategy="profile", db=db, target=self.target, progress=False
-        )
-        seconds = self._turns(f"network:{name}:{self.options.networks}", db, {})
+        file, db = onnx_file(NETWORKS[name], self.options.folder), self.file("20")
+        found = self.tune(tw.load(file), strategy="profile", db=db, trials=None)
+        seconds = self._turns(f"network:{name}:{self.options.folder}", db, {})
         return {"batch": NETWORKS[name].batch, "trials": found.trials, "seconds": seconds}
 
     def fused(self, name: str) -> Row:
         """Figure 21: what follows a convolution, or goes before it, in its kernel and apart."""
         if name in NETWORKS:
-            own = {**vars(self.options), "db": self._file("21"), "folder": self.options.networks}
-            chained = Chained(
-                self.target, argparse.Namespace(**own), self.peers, self.options.trials
-            )
+            own = argparse.Namespace(**{**vars(self.options), "db": self.file("21")})
+            chained = ChainBench(self.target, own, self.peers, self.trials)
             found = chained.case(name)
             sides = {OURS: "median_s", UNTUNED: "untuned_s"}
             sides |= {APART: "unchained_s", UNTUNED_APART: "untuned_unchained_s"}
             seconds = {side: found[key] for side, key in sides.items()} | found["peers"]
             return {"kind": "before", "is_fused": found["chained"], "seconds": seconds}
-        case, db = {**ALL, **CASES}[name], self._file(f"21-{name}")
+        case, db = {**ALL, **CASES}[name], self.file(f"21-{name}")
         for one in (case, *parts_of(case)):
-            self._tune(_task(one), db)
+            self.tune(_task(one), db=db)
         apart: Sides = {
             APART: (OURS, f"apart:{name}", db),
             UNTUNED_APART: (UNTUNED, f"apart:{name}", None),
@@ -249,39 +168,198 @@ class Bench:
         seconds = self._turns(f"operator:{name}", db, apart)
         return {"kind": "after", "is_fused": True, "seconds": seconds}
 
-    def _tune(self, task: tw.Task, db: Path, **how: Any) -> None:
-        trials = self.options.trials
-        tw.tune(task, trials=trials, db=db, target=self.target, progress=False, **how)
-
-    def _file(self, stem: str) -> Path:
-        return Path(self.options.folder) / f"{stem}.db"
+    def file(self, stem: str) -> Path:
+        """A database."""
+        db: Path = self.options.db
+        return db.with_name(f"{db.stem}-{stem}.db")
 
     def _turns(self, subject: str, db: Path, others: Sides) -> dict[str, float]:
         """Seconds of our side, untuned and of the peers; `others` are more sides of ours, with the
         subject and the records that they have. Raises SideError where outputs differ.
         """
-        wait = self.options.wait
         with contextlib.ExitStack() as stack:
-            wanted = (OURS, UNTUNED, *self.peers)
-            sides = started(stack, wanted, subject, self.target, db, wait)
+            sides = {OURS: self.side(stack, OURS, subject, db)}
+            sides |= self.started(stack, (UNTUNED, *self.peers), subject)
             for label, (side, what, records) in others.items():
-                process = SideProcess(side, what, self.target, records, wait)
-                sides[label] = stack.enter_context(process)
+                sides[label] = self.side(stack, side, what, records)
             outliers(compared(outputs(sides), OURS))
             return medians(in_turns(sides, self.options.rounds, BLOCK_S))
 
 
-FIGURES: dict[str, Callable[[Bench, str], Row]] = {
-    "17": Bench.cost,
-    "18": Bench.distribution,
-    "19": Bench.size,
-    "20": Bench.batch,
-    "21": Bench.fused,
+FIGURES: dict[str, Callable[[HidetBench, str], Row]] = {
+    "17": HidetBench.cost,
+    "18": HidetBench.distribution,
+    "19": HidetBench.size,
+    "20": HidetBench.batch,
+    "21": HidetBench.fused,
 }
+
+
+# ---- tables -------------------------------------------------------------------------------------
+
+
+Rows = Mapping[str, Mapping[str, Any]]
+Cells = tuple[Sequence[str], list[list[str]]]
+TOLD = {
+    "17": "wall seconds of tuning an operator by the search and by its profile (what installs of "
+    "TVM today has neither Ansor's search nor AutoTVM's). *Its best* is what the tuner measured.",
+    "18": "all rows of the CPU's template that time allowed, and the programs that a search of the "
+    "sketches chose to measure; latencies as the searches measured them.",
+    "19": "tiles may run over the end of an axis; *divisors* is the same search where they divide "
+    "it, which leaves none for a prime.",
+    "20": "batch sizes, tuned by the profile.",
+    "21": "*after*: normalisation and ReLU in the convolution's kernel, or apart in a second one. "
+    "*before*: normalisation and ReLU of its input, where the model is cut so. *apart / ours* is "
+    "of the better of the tuned and the untuned program of either way.",
+}
+DIVISORS, APART, UNTUNED_APART = "divisors", "apart", "untuned, apart"
+WAYS = ("search", "profile")
+NEAR = 1.1  # times the best program's latency
+
+
+def tables(entries: Iterable[Mapping[str, Any]]) -> list[Part]:
+    """Every figure that has cases: its title, and a table."""
+    figures: dict[str, dict[str, Mapping[str, Any]]] = {}
+    for entry in entries:
+        number, _, name = entry["case"].partition(":")
+        figures.setdefault(number, {})[name] = entry
+    found: list[Part] = []
+    for number, rows in figures.items():
+        found += [f"Figure {number}: {TOLD[number]}", Table(*TABLES[number](rows))]
+    return found
+
+
+def _costs(rows: Rows) -> Cells:
+    head = ["case"]
+    for way in WAYS:
+        head += [f"{way}: trials", "s", "its best"]
+    sides = (OURS, "profile", UNTUNED, *PEERS)
+    lines = []
+    for name, row in rows.items():
+        cells = [name]
+        for way in WAYS:
+            one = row["ways"].get(way)
+            cells += (
+                [str(one["trials"]), f"{one['seconds']:.0f}", duration(one["best_s"])]
+                if one
+                else [NONE] * 3
+            )
+        lines.append([*cells, *(duration(row["seconds"].get(side)) for side in sides)])
+    return [*head, *(f"in turns: {side}" for side in sides)], lines
+
+
+def _distributions(rows: Rows) -> Cells:
+    head = ["space", "programs", "failed", "best", "1st decile", "median", "9th decile"]
+    head.append(f"within {NEAR:g} of the best of all")
+    lines = []
+    for name, row in rows.items():
+        best = min(s for space in row["spaces"].values() for s in space["latencies_s"])
+        for way, space in row["spaces"].items():
+            ran = space["latencies_s"]
+            deciles = quantiles(ran, n=10, method="inclusive") if len(ran) > 1 else ran * 9
+            near = sum(s <= NEAR * best for s in ran) / max(len(ran), 1)
+            figures = (min(ran), deciles[0], median(ran), deciles[8]) if ran else (None,) * 4
+            counts = [str(len(ran)), str(space["failed"])]
+            lines.append([f"{name}, {way}", *counts, *map(duration, figures), f"{near:.0%}"])
+    return head, lines
+
+
+def _sizes(rows: Rows) -> Cells:
+    sides = [OURS, DIVISORS, UNTUNED, *PEERS]
+    lines = []
+    for name, row in sorted(rows.items(), key=lambda item: int(item[0].partition("-")[2])):
+        rates = [f"{row['flops'] / s / 1e9:.0f}" if s else NONE for s in _of(row, sides)]
+        lines.append([name, *rates])
+    return ["GFLOP/s", *sides], lines
+
+
+def _batches(rows: Rows) -> Cells:
+    sides = (OURS, UNTUNED, *PEERS)
+    lines = []
+    for name, row in rows.items():
+        seconds = row["seconds"]
+        cells = [name, str(row["trials"]), *(duration(seconds.get(side)) for side in sides)]
+        lines.append([*cells, _over(seconds, PEERS, [OURS])])
+    return ("network", "trials", *sides, "best peer / ours"), lines
+
+
+def _kernels(rows: Rows) -> Cells:
+    sides = (OURS, UNTUNED, APART, UNTUNED_APART, *PEERS)
+    lines = []
+    for name, row in rows.items():
+        seconds = row["seconds"]
+        fused = row["kind"] if row["is_fused"] else f"{row['kind']}, not fused"
+        cells = [name, fused, *(duration(seconds.get(side)) for side in sides)]
+        ways = _over(seconds, [APART, UNTUNED_APART], [OURS, UNTUNED])
+        lines.append([*cells, ways, _over(seconds, PEERS, [OURS])])
+    return ("layer", "fused", *sides, "apart / ours", "best peer / ours"), lines
+
+
+def _of(row: Mapping[str, Any], sides: Sequence[str]) -> list[float | None]:
+    """Seconds by side; None of one that did not take part."""
+    return [row["seconds"].get(side) for side in sides]
+
+
+def _over(seconds: Mapping[str, float], sides: Sequence[str], own: Sequence[str]) -> str:
+    """The best of some sides in terms of the best of ours."""
+    others, mine = ([seconds[s] for s in those if s in seconds] for those in (sides, own))
+    return f"{min(others) / min(mine):.2f}" if others else NONE
+
+
+TABLES = {"17": _costs, "18": _distributions, "19": _sizes, "20": _batches, "21": _kernels}
+
+
+# ---- the suite ----------------------------------------------------------------------------------
 
 
 def _task(case: Case) -> tw.Task:
     return tw.Task(case.dag().outputs, case.name)
+
+
+def _named(figures: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(f"{number}:{name}" for number, names in figures.items() for name in names)
+
+
+@dataclass
+class HidetResults(Results):
+    """Cases in the order of the figures."""
+
+    names = _named(FULL)
+
+    def summary(self) -> dict[str, Any]:
+        """How many there are; the tables are the figures."""
+        return {"cases": len(self.cases)}
+
+
+def parts(found: Content) -> list[Part]:
+    """What a file says."""
+    return tables(HidetResults.of(dict(found)).sorted())
+
+
+class HidetSuite(Suite):
+    """Figures."""
+
+    def arguments(self, line: argparse.ArgumentParser) -> None:
+        line.add_argument(
+            "--seconds", type=float, default=TEMPLATE_S, help="of the template's rows (%(default)s)"
+        )
+
+    def sentence(self, entry: Entry) -> str:
+        return f"figure {entry['case']} is measured"
+
+    def show(self, console: Any, entries: Any) -> None:
+        show(console, tables(entries))
+
+
+SUITE = HidetSuite(
+    (__doc__ or "").splitlines()[0], _named(FULL), ",".join(_named(QUICK)), "hidet", 128, 8,
+    HidetResults, HidetBench, small=_named(QUICK),
+)  # fmt: skip
+
+
+def main(words: Sequence[str] | None = None, suite: Suite = SUITE) -> int:
+    """Run the benchmark; the exit status."""
+    return main_of(words, suite)
 
 
 if __name__ == "__main__":

@@ -1,280 +1,71 @@
-"""Latency of networks beside other programs: ours, onnxruntime's and OpenVINO's.
+"""Latency of networks beside other programs: ours, and the libraries'.
 
-    python -m benchmarks.load --json load.json       all cells, about an hour
-    python -m benchmarks.load --quick                two networks, few cells, about five minutes
+    python -m benchmarks.load [--cases 'resnet50-b1:*'] [--db networks.db] [--json FILE]
+    python -m benchmarks.load --quick                a network without load and beside two loops
 
-A cell is a network, so many busy loops, and so long a pause between calls; also two and four
-threads that call one network, and two processes at once. Each side has a process of its own, which
-is stopped unless it is its turn: turns of some seconds, in an order that rotates, so that all meet
-the same conditions. A figure is of all calls of a side's turns in a cell.
+A case is a network, so many busy loops, and the milliseconds between calls. Each side has a process
+of its own, which is stopped unless it is its turn: turns of some seconds, in an order that rotates,
+so that all meet the same conditions. A figure is of all calls of a side's turns in a case; a
+percentile is a call that was made. Our programs are those that `benchmarks.networks` left in --db
+after its stage of --stage minutes, and untuned without. Peers have their default settings, but for
+the number of threads, which is everybody's, and OpenVINO's precision, which is float32.
 
-Sides are `untuned` (Tilewright's default programs), `tilewright` (its records in --db, by default
-in place of `untuned` if that is given), `library` (the same network, saved and loaded again), and
-the peers in their default settings, but for the number of threads, which is everybody's, and
-OpenVINO's precision, which is float32.
-
---json keeps results after every cell; cells that it holds are not measured again unless --again.
+- ratio_median, ratio_p95      the least of the peers' over ours
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from rich.console import Console
+import numpy as np
 
 from benchmarks.busy import BusyLoops
-from benchmarks.comparison import Results
-from benchmarks.load_report import bars, figures, print_bars, print_load
+from benchmarks.comparison import Entry, Results, mean, ratio_text, worst
 from benchmarks.models.export import onnx_file
 from benchmarks.models.table import CASES
-from benchmarks.operators import reported
-from benchmarks.parallel_call import lines, parallel_call
+from benchmarks.networks import Stages
 from benchmarks.peers.paced import Pace
-from benchmarks.peers.process import SideError, SideProcess
-from benchmarks.peers.sides import LIBRARY, OURS, OWN, PEERS, UNTUNED
-from benchmarks.provenance import kept_file, provenance
-from benchmarks.turns import chosen, compared, installed, outliers, outputs, started
-from tilewright.cli.console import complain, output
-from tilewright.front.machine import host_target
+from benchmarks.peers.sides import OURS, UNTUNED
+from benchmarks.slices import Bench, Suite
+from benchmarks.slices import main as main_of
+from benchmarks.turns import compared, outliers, outputs, started
 from tilewright.ground.text import duration
-from tilewright.target import CpuTarget
 
 NETWORKS = ("mobilenet-v2-b1", "resnet50-b1", "bert-base-b1", "ppocr-det-b1")
+LOOPS, PAUSES_MS = (0, 1, 2, 4), (0, 5, 20)
 WAIT = "default"  # peers' threads wait as they do by themselves
-FULL: dict[str, Any] = {
-    "networks": ",".join(NETWORKS), "loads": "0,1,2,4", "pauses": "0,5,20", "threads": "2,4",
-    "processes": "2", "turns": 5, "seconds": 1.5, "calls": 30,
-}  # fmt: skip
-QUICK: dict[str, Any] = {
-    "networks": "mobilenet-v2-b1,ppocr-det-b1", "loads": "0,2", "pauses": "0,20", "threads": "2",
-    "processes": "2", "turns": 3, "seconds": 0.8, "calls": 10,
-}  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A network under conditions: busy loops, a pause, who calls."""
-
-    network: str
-    loops: int = 0
-    pause_ms: int = 0
-    threads: int = 1
-    processes: int = 1
-
-    @property
-    def case(self) -> str:
-        """Its name."""
-        callers = f", {self.threads} threads" * (self.threads > 1)
-        callers += f", {self.processes} processes" * (self.processes > 1)
-        return f"{self.network}, {self.loops} loops, {self.pause_ms} ms{callers}"
-
-
-def cells_of(network: str, options: argparse.Namespace) -> list[Cell]:
-    """The cells of a network; several callers meet no other load."""
-    found = [
-        Cell(network, loops, pause)
-        for loops in numbers(options.loads)
-        for pause in numbers(options.pauses)
-    ]
-    found += [Cell(network, threads=n) for n in numbers(options.threads)]
-    return found + [Cell(network, processes=n) for n in numbers(options.processes)]
-
-
-def numbers(text: str) -> list[int]:
-    """Comma-separated numbers. Raises ValueError for what is none."""
-    return [int(word) for word in text.split(",") if word.strip()]
-
-
-def main(words: Sequence[str] | None = None) -> int:
-    """Run the benchmark; the exit status."""
-    options = arguments(words)
-    cores = options.cores or host_target().cores
-    target = dataclasses.replace(host_target(), cores=cores)
-    return reported(lambda: run(options, output(), target))
-
-
-def arguments(words: Sequence[str] | None) -> argparse.Namespace:
-    """The command line; what it leaves open is as in FULL or QUICK."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="about five minutes")
-    parser.add_argument("--networks", help=f"names or globs ({FULL['networks']})")
-    parser.add_argument("--sides", help="comma-separated (ours, the saved library, two peers)")
-    parser.add_argument("--loads", help=f"busy loops ({FULL['loads']})")
-    parser.add_argument("--pauses", help=f"ms between calls ({FULL['pauses']})")
-    parser.add_argument("--threads", help=f"that call one network ({FULL['threads']})")
-    parser.add_argument("--processes", help=f"at once ({FULL['processes']})")
-    parser.add_argument("--turns", type=int, help=f"of a side in a cell ({FULL['turns']})")
-    parser.add_argument("--seconds", type=float, help=f"of a turn ({FULL['seconds']})")
-    parser.add_argument("--calls", type=int, help=f"of a turn, at least ({FULL['calls']})")
-    parser.add_argument("--cores", type=int, help="threads of every side (all)")
-    parser.add_argument("--db", type=Path, help="records; without, programs are untuned")
-    parser.add_argument("--folder", type=Path, default=Path("networks"), help="of ONNX files")
-    parser.add_argument(
-        "--json", type=kept_file, help="where results are kept, and read from first"
-    )
-    parser.add_argument("--again", action="store_true", help="measure what --json holds, too")
-    options = parser.parse_args(words)
-    for name, value in (QUICK if options.quick else FULL).items():
-        if getattr(options, name) is None:
-            setattr(options, name, value)
-    if options.sides is None:
-        options.sides = f"{OURS if options.db else UNTUNED},{LIBRARY},onnxruntime,openvino"
-    return options
-
-
-def sides_of(text: str) -> list[str]:
-    """Ours and the installed peers. Raises ValueError for an unknown name."""
-    names = [n.strip() for n in text.split(",") if n.strip()]
-    own = [n for n in names if n in (OURS, UNTUNED, LIBRARY)]
-    if not own:
-        raise ValueError(f"none of {text} is ours; sides: {', '.join((*OWN[:-1], *PEERS))}")
-    return [*own, *installed(",".join(n for n in names if n not in own))]
-
-
-def run(options: argparse.Namespace, console: Console, target: CpuTarget) -> int:
-    """Measure the cells that are missing, then print all that were asked for."""
-    results = LoadResults.read(options.json)
-    results.begin(provenance=provenance(target))
-    names = sides_of(options.sides)
-    if options.again or not results.parallel_call:
-        results.head["machine"] = {
-            "target": str(target), "parallel_call": parallel_call(target, options.turns)
-        }  # fmt: skip
-        results.write()
-    wanted = [c for n in chosen(options.networks, CASES) for c in cells_of(n, options)]
-    for network in dict.fromkeys(c.network for c in wanted):
-        missing = [
-            c for c in wanted
-            if c.network == network and (options.again or not results.holds(c, names))
-        ]  # fmt: skip
-        if missing:
-            Measurement(options, console, target, results, names, network).cells(missing)
-    cases = {c.case for c in wanted}
-    entries = [e for e in results.sorted() if e["case"] in cases]
-    print_load(console, entries)
-    print_bars(console, entries)
-    for line in lines(results.parallel_call):
-        console.print(line, markup=False)
-    for case in sorted(cases & set(results.failed)):
-        console.print(f"failed: {case}: {results.failed[case]}", markup=False, soft_wrap=True)
-    return 1 if cases & set(results.failed) else 0
-
-
-@dataclass
-class LoadResults(Results):
-    """Cells by name, network by network in the order in which they were measured."""
-
-    @property
-    def parallel_call(self) -> dict[str, dict[str, float]]:
-        """What a parallel region costs, as `parallel_call` gives it; empty before that."""
-        found: dict[str, dict[str, float]] = self.head.get("machine", {}).get("parallel_call", {})
-        return found
-
-    def holds(self, cell: Cell, sides: Sequence[str]) -> bool:
-        """Whether these sides have been tried in the cell."""
-        entry = self.cases.get(cell.case)
-        return entry is not None and set(sides) <= set(entry["tried"])
-
-    def sorted(self) -> list[dict[str, Any]]:
-        """By network; several callers after all single ones."""
-        order = {name: i for i, name in enumerate(CASES)}
-
-        def place(entry: dict[str, Any]) -> tuple[int, ...]:
-            keys = ("processes", "threads", "loops", "pause_ms")
-            return (order.get(entry["network"], len(order)), *(entry[key] for key in keys))
-
-        return sorted(self.cases.values(), key=place)
-
-    def summary(self) -> dict[str, Any]:
-        """Every bar: cells compared, and those missed with our part of the peer's figure."""
-        return {"bars": [dataclasses.asdict(bar) for bar in bars(self.sorted())]}
 
 
 @dataclass(frozen=True)
-class Measurement:
-    """One network: its sides, started once for all its cells."""
+class LoadBench(Bench):
+    """Measures a network under load."""
 
-    options: argparse.Namespace
-    console: Console
-    target: CpuTarget
-    results: LoadResults
-    names: Sequence[str]
-    network: str
-
-    def cells(self, cells: Sequence[Cell]) -> None:
-        """Measure these; each is on disk afterwards, or why it failed."""
-        try:
-            onnx_file(CASES[self.network], self.options.folder)
-            with contextlib.ExitStack() as stack:
-                sides = self._started(stack)
-                own = next(n for n in self.names if n in OWN)
-                outliers(compared(outputs(sides), own) if len(sides) > 1 else {})
-                for cell in cells:
-                    self._cell(cell, sides)
-        except SideError as error:
-            for cell in cells:
-                if not self.results.holds(cell, self.names):
-                    self.results.fail(cell.case, str(error))
-            complain(f"{self.network}: {error}")
-            self.results.write()
-
-    def _started(self, stack: contextlib.ExitStack) -> dict[str, SideProcess]:
-        subject = f"served:{self.network}:{self.options.folder}"
-        records = self.options.db or Path("none")
-        return started(stack, self.names, subject, self.target, records, WAIT)
-
-    def _cell(self, cell: Cell, sides: Mapping[str, SideProcess]) -> None:
-        """Every side's turns under the cell's load."""
+    def case(self, name: str) -> Entry:
+        network, loops, pause_ms = name.split(":")
         options = self.options
-        pace = Pace(options.seconds, options.calls, cell.pause_ms / 1e3, cell.threads)
-        taken: dict[str, list[list[float]]] = {name: [] for name in sides}
-        with self._callers(cell, sides) as callers, BusyLoops(cell.loops) as loops:
-            for name in rotated(list(sides), options.turns):
-                taken[name].append(together(callers[name], pace))
-            loops.check()
-        origin = provenance(self.target)
-        entry = {
-            "case": cell.case,
-            **dataclasses.asdict(cell),
-            "sides": {
-                name: {
-                    **figures([s for turn in turns for s in turn]),
-                    "turn_medians_s": [median(turn) for turn in turns],
-                }
-                for name, turns in taken.items()
-            },
-            "tried": list(self.names),
-            "machine": origin["machine"],
-            "commit": origin["commit"],
-            "date": origin["date"],
-        }
-        self.results.put(entry)
-        self.results.write()
-        found = ", ".join(
-            f"{n} {duration(s['median_s'])} ({duration(s['p99_s'])} at 99 %)"
-            for n, s in entry["sides"].items()
-        )
-        self.console.print(f"{cell.case}: {found}", markup=False, soft_wrap=True)
-
-    @contextlib.contextmanager
-    def _callers(
-        self, cell: Cell, sides: Mapping[str, SideProcess]
-    ) -> Iterator[dict[str, list[SideProcess]]]:
-        """The processes that call at once; further ones live as long as the cell."""
+        onnx_file(CASES[network], options.folder)
+        records = Stages(network, (), options.db).file(options.stage)
+        ours = OURS if records.exists() else UNTUNED
+        pace = Pace(options.seconds, options.calls, int(pause_ms) / 1e3)
+        subject = f"served:{network}:{options.folder}"
         with contextlib.ExitStack() as stack:
-            found = {name: [side] for name, side in sides.items()}
-            for _ in range(cell.processes - 1):
-                for name, side in self._started(stack).items():
-                    found[name].append(side)
-            yield found
+            wanted = (ours, *self.peers)
+            sides = started(stack, wanted, subject, self.target, records, WAIT)
+            outliers(compared(outputs(sides), ours) if len(sides) > 1 else {})
+            taken: dict[str, list[list[float]]] = {side: [] for side in sides}
+            with BusyLoops(int(loops)) as busy:
+                for side in rotated(list(sides), options.rounds):
+                    taken[side].append(sides[side].latencies(pace))
+                busy.check()
+        found = {side: figures(turns) for side, turns in taken.items()}
+        return entry_of(name, found, ours, **self.facts(sides, {}))
 
 
 def rotated(names: Sequence[str], turns: int) -> list[str]:
@@ -282,11 +73,84 @@ def rotated(names: Sequence[str], turns: int) -> list[str]:
     return [names[(turn + i) % len(names)] for turn in range(turns) for i in range(len(names))]
 
 
-def together(processes: Sequence[SideProcess], pace: Pace) -> list[float]:
-    """One turn of all these processes at once."""
-    with ThreadPoolExecutor(len(processes)) as pool:
-        return [s for found in pool.map(lambda p: p.latencies(pace), processes) for s in found]
+def figures(turns: Sequence[Sequence[float]]) -> dict[str, Any]:
+    """Of all calls of a side."""
+    calls = [seconds for turn in turns for seconds in turn]
+    middle, p95, p99 = np.percentile(calls, (50, 95, 99), method="higher").tolist()
+    return {
+        "median_s": middle, "p95_s": p95, "p99_s": p99, "worst_s": max(calls),
+        "calls": len(calls), "turn_medians_s": [median(turn) for turn in turns],
+    }  # fmt: skip
+
+
+def entry_of(case: str, sides: dict[str, dict[str, Any]], ours: str, **facts: Any) -> Entry:
+    """One case; `sides` have their figures."""
+    peers = [side for name, side in sides.items() if name != ours]
+    ratios = {
+        f"ratio_{name}": min(p[key] for p in peers) / sides[ours][key] if peers else None
+        for name, key in (("median", "median_s"), ("p95", "p95_s"))
+    }
+    return {"case": case, "ours": ours, "sides": sides, **ratios, **facts}
+
+
+@dataclass
+class LoadResults(Results):
+    """In the order of the table."""
+
+    names = tuple(f"{n}:{loops}:{ms}" for n in NETWORKS for loops in LOOPS for ms in PAUSES_MS)
+
+    def summary(self) -> dict[str, Any]:
+        """How percentiles compare with the best peer's."""
+        found = [e for e in self.sorted() if e["ratio_p95"] is not None]
+        return {
+            "cases": len(self.cases),
+            "at_most_the_best_peer_s_at_95_%": sum(e["ratio_p95"] >= 1 for e in found),
+            "geomean_median": mean(e["ratio_median"] for e in found),
+            "worst_median": worst(found, "ratio_median"),
+            "worst_at_95_%": worst(found, "ratio_p95"),
+        }
+
+
+HEAD = (
+    "network, loops, ms", "ours: median", "95 %", "99 %", "best peer's median", "95 %", "99 %",
+    "ratio of medians", "at 95 %", "calls",
+)  # fmt: skip
+
+
+def row(entry: Entry) -> list[str]:
+    """The figures of a case, as HEAD names them."""
+    keys = ("median_s", "p95_s", "p99_s")
+    mine = entry["sides"][entry["ours"]]
+    peers = [side for name, side in entry["sides"].items() if name != entry["ours"]]
+    return [
+        entry["case"],
+        *(duration(mine[key]) for key in keys),
+        *(duration(min((p[key] for p in peers), default=None)) for key in keys),
+        *(ratio_text(entry[key]) for key in ("ratio_median", "ratio_p95")),
+        str(mine["calls"]),
+    ]
+
+
+class LoadSuite(Suite):
+    """Turns of some seconds."""
+
+    def arguments(self, line: argparse.ArgumentParser) -> None:
+        line.add_argument("--seconds", type=float, default=1.0, help="of a turn (%(default)s)")
+        line.add_argument("--calls", type=int, default=10, help="of a turn, at least (%(default)s)")
+        line.add_argument("--stage", type=float, default=10, help="whose records (%(default)s)")
+        line.set_defaults(rounds=3, db=Path("networks.db"))
+
+
+SUITE = LoadSuite(
+    (__doc__ or "").splitlines()[0], LoadResults.names, "ppocr-det-b1:0:0,ppocr-det-b1:2:0", "load",
+    0, 0, LoadResults, LoadBench, HEAD, row,
+)  # fmt: skip
+
+
+def main(words: Sequence[str] | None = None, suite: Suite = SUITE) -> int:
+    """Run the benchmark; the exit status."""
+    return main_of(words, suite)
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    sys.exit(main())

@@ -30,26 +30,22 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 import tilewright as tw
-from benchmarks import chains
-from benchmarks.chains import worst
-from benchmarks.comparison import Entry, Results, mean, print_rows, ratio_text, ratios
+from benchmarks.chains import BLOCK_S
+from benchmarks.comparison import Entry, Results, having, mean, ratio_text, ratios, worst
 from benchmarks.models.narrow import BFLOAT16, BYTES, DYNAMIC, INT32, KINDS, NARROW, QDQ, NarrowCase
 from benchmarks.networks import BLOCK_S as NETWORK_S
 from benchmarks.peers.process import SideError
 from benchmarks.peers.sides import OURS, OWN, PEERS, UNTUNED
-from benchmarks.provenance import provenance
-from benchmarks.turns import compared, in_turns, least, medians, outputs, started
+from benchmarks.slices import Bench, Suite
+from benchmarks.slices import main as main_of
+from benchmarks.turns import compared, in_turns, medians, outputs
 from tilewright.ground.text import duration
 from tilewright.network.executor import Network
-from tilewright.target import Target
 
 FLOAT32, REFERENCE = "float32", "onnxruntime"
 # Of the largest output: no bit of sums, a step of bytes; of networks what rounding may do to those
@@ -61,31 +57,26 @@ QUICK = "GMM-128-128-128:*,C2D-14-14-256-256-3-1-1:*"
 
 
 @dataclass(frozen=True)
-class NativeBench(chains.Bench):
+class NativeBench(Bench):
     """Measures a narrow case."""
 
     def case(self, name: str) -> Entry:
-        """Tune, then time all sides. Raises SideError when Tilewright fails or is wrong; failed
-        peers are left out.
-        """
-        case = NARROW[name]
-        folder, db, wait = self.options.folder, self.options.db, self.options.wait
-        file = case.file(folder)
+        case, folder = NARROW[name], self.options.folder
         try:
-            model = tw.load(file, math=case.math).for_target(self.target)
+            model = tw.load(case.file(folder), math=case.math).for_target(self.target)
             if self.trials:
-                tw.tune(model, trials=self.trials, db=db, target=self.target, progress=False)
-            tuned = tw.compile(model, db=db if self.trials else None)
+                self.tune(model, **self.budget(case))
+            tuned = tw.compile(model, db=self.options.db if self.trials else None)
             programs = {OURS: tuned, UNTUNED: tw.compile(model)}
-            executed = {name: instructions(network) for name, network in programs.items()}
         except tw.TilewrightError as error:
             raise SideError(f"{OURS}: {error}") from error
+        executed = {name: instructions(network) for name, network in programs.items()}
         subject = f"narrow:{case.name}:{folder}"
         whole = subject if case.shape else f"served:{case.subject}:{folder}"
         peers = [p for p in self.peers if p != "torch" or case.kind == BFLOAT16]
         with contextlib.ExitStack() as stack:
-            sides = started(stack, (OURS, UNTUNED, *peers), subject, self.target, db, wait)
-            exact = started(stack, (REFERENCE,), whole, self.target, db, wait)
+            sides = self.started(stack, (OURS, UNTUNED, *peers), subject)
+            exact = self.started(stack, (REFERENCE,), whole)
             if not exact:
                 raise SideError(f"{case.name} has no {REFERENCE} to compare outputs with")
             results = {**outputs(sides), FLOAT32: outputs(exact)[REFERENCE]}
@@ -95,22 +86,15 @@ class NativeBench(chains.Bench):
             if {OURS, UNTUNED} & {*wrong}:
                 raise SideError(f"errors are {errors} of the largest value")
             if not case.shape:
-                (sides[FLOAT32],) = started(
-                    stack, (UNTUNED,), whole, self.target, db, wait
-                ).values()
-            seconds = chains.BLOCK_S if case.shape else NETWORK_S
-            blocks = in_turns(sides, self.options.rounds, seconds)
-        return entry_of(
-            case,
-            medians(blocks),
-            wrong,
-            errors=errors,
-            trials=self.trials,
-            instructions=executed,
-            modes={name: side.mode for name, side in sides.items() if side.mode},
-            least_s=least(blocks),
-            **{key: provenance(self.target)[key] for key in ("commit", "date")},
-        )
+                sides[FLOAT32] = self.side(stack, UNTUNED, whole)
+            blocks = in_turns(sides, self.options.rounds, BLOCK_S if case.shape else NETWORK_S)
+        facts = {"errors": errors, "instructions": executed, **self.facts(sides, blocks)}
+        return entry_of(case, medians(blocks), wrong, **facts)
+
+    def budget(self, case: NarrowCase) -> dict[str, Any]:
+        """Minutes of a network, where they are limited."""
+        limit = self.options.network_minutes
+        return {} if case.shape or limit is None else {"minutes": limit, "trials": None}
 
 
 def instructions(network: Network) -> dict[str, int]:
@@ -153,13 +137,11 @@ def entry_of(
 class NativeResults(Results):
     """Results in the order of the table."""
 
-    def sorted(self) -> list[Entry]:
-        order = list(NARROW)
-        return sorted(self.cases.values(), key=lambda e: order.index(e["case"]))
+    names = tuple(NARROW)
 
     def summary(self) -> dict[str, Any]:
         """By kind, operators and networks apart; None where there is nothing to compare with."""
-        found = [e for e in self.sorted() if e["ratio_best_peer"] is not None]
+        found = having(self.sorted(), "ratio_best_peer")
         parts = {
             f"{kind}, {'networks' if network else 'operators'}": [
                 e for e in found if e["kind"] == kind and e["network"] == network
@@ -201,28 +183,19 @@ def row(entry: Entry) -> list[str]:
     ]
 
 
-class NativeSuite(chains.Suite):
+class NativeSuite(Suite):
     """Narrow cases."""
 
-    def results(self, file: Path | None) -> Results:
-        return NativeResults.read(file)
-
-    def bench(
-        self, target: Target, options: argparse.Namespace, peers: Sequence[str], trials: int
-    ) -> chains.Bench:
-        return NativeBench(target, options, peers, trials)
-
-    def sentence(self, entry: Entry) -> str:
-        return ", ".join(f"{head} {text}" for head, text in zip(HEAD, row(entry), strict=True))
-
-    def show(self, console: Console, entries: Iterable[Entry]) -> None:
-        print_rows(console, HEAD, map(row, entries))
+    def arguments(self, line: argparse.ArgumentParser) -> None:
+        limit = "of tuning a network (as many as its trials take)"
+        line.add_argument("--network-minutes", type=float, help=limit)
 
 
 SUITE = NativeSuite(
-    (__doc__ or "").splitlines()[0], tuple(NARROW), QUICK, "native", trials=128, quick_trials=8
-)
+    (__doc__ or "").splitlines()[0], tuple(NARROW), QUICK, "native", 128, 8, NativeResults,
+    NativeBench, HEAD, row,
+)  # fmt: skip
 
 
 if __name__ == "__main__":
-    sys.exit(chains.main(suite=SUITE))
+    sys.exit(main_of(suite=SUITE))

@@ -1,300 +1,168 @@
-"""Whole networks against libraries: PyTorch, onnxruntime and OpenVINO.
+"""Whole networks beside libraries: PyTorch, onnxruntime and OpenVINO.
 
-    python -m benchmarks.networks --models 'resnet50-*,gpt2-b1' --minutes 25 --json networks.json
-    python -m benchmarks.networks --slice 8      after 8 minutes no tuning, and no case is begun
-    python -m benchmarks.networks --measure-only --missing      measure what the file lacks
+    python -m benchmarks.networks --cases 'resnet50-*,gpt2-b1' --stages 3,10 --json networks.json
+    python -m benchmarks.networks --device cuda                   beside PyTorch on a GPU
 
-`python -m benchmarks.gpu_networks` does the same on a GPU.
+Architectures are plain PyTorch (benchmarks/models) with seeded weights, exported to ONNX once. Each
+is tuned from nothing, in a database of its own, for the minutes of the stages; what there was after
+each takes turns with the program of no records (`untuned`) and with the peers, OpenVINO also as it
+runs by default, which may round to fewer bits. A network that ends slower than untuned is shown so.
 
-Architectures are plain PyTorch (benchmarks/models) with seeded weights, exported to ONNX once and
-kept in --folder. Tuning and measuring are separate and resumable: a network is tuned until it has
-had --minutes in all; measured ones stay in the JSON file, which is written after each.
-
-Every side runs in a process of its own on `--threads` threads, in turns, all others stopped, as in
-benchmarks.operators; `untuned` is Tilewright without records, compiled anew. The figures:
-
-- ratio_best_peer      the best peer's median over Tilewright's: above 1 Tilewright is faster
-- max_rel_error        tuned and untuned from PyTorch's output (the first peer's without PyTorch),
-                       relative to its largest value
+- ratio_best_peer      the best float32 peer's median over ours after the last stage: above 1
+                       Tilewright is faster; ratio_untuned the same of untuned
+- max_rel_error        ours from PyTorch's output (the first peer's without PyTorch), relative to
+                       its largest value
 - peak_memory_mib      by how much a process grows at most while it imports the file, compiles
                        without records and runs once; weights_mib and activations_mib beside it
 - import_s, compile_s  CPU seconds of the same
-- overhead             the part of a tuned run that passes outside of kernels
-- curve                [trials, seconds of tuning, estimated latency]; `match` is where it meets
-                       each peer's measured time, the estimate scaled to the measured latency
+- overhead             the part of an untuned run that passes outside of kernels
+- curve, match         [trials, seconds of tuning, estimated latency], and where it meets each
+                       peer's time, the estimate scaled to the measured latency
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import shutil
 import sys
-import time
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
-
 import tilewright as tw
-from benchmarks.comparison import Results, mean, ratios
-from benchmarks.deadline import Deadline
+from benchmarks.comparison import Entry, Results, is_worse, mean, ratio_text, worst
 from benchmarks.models.export import onnx_file
-from benchmarks.models.table import CASES, PUBLISHED, NetworkCase
-from benchmarks.operators import reported
-from benchmarks.peers.process import WAITS, SideError
-from benchmarks.peers.sides import OURS, OWN, PEERS, UNTUNED
-from benchmarks.provenance import kept_file, provenance
+from benchmarks.models.table import CASES, PUBLISHED
+from benchmarks.peers.process import SideError
+from benchmarks.peers.sides import DEFAULT_OPENVINO, OURS, PEERS, UNTUNED
+from benchmarks.slices import Bench, Suite
+from benchmarks.slices import main as main_of
 from benchmarks.tuning_log import Point, TuningLog, points, reached
-from benchmarks.turns import (
-    ROUNDS,
-    TOLERANCE,
-    chosen,
-    compared,
-    in_turns,
-    installed,
-    least,
-    medians,
-    outliers,
-    outputs,
-    started,
-)
-from tilewright.cli.console import complain, output
-from tilewright.front.machine import host_target, machine_of
+from benchmarks.turns import TOLERANCE, compared, in_turns, medians, outliers, outputs
+from tilewright.front.machine import machine_of
 from tilewright.front.tuning_tasks import tasks_of
-from tilewright.ground.text import NONE, clock, duration
-from tilewright.progress import display
+from tilewright.ground.text import duration
 from tilewright.records.database import Database
 from tilewright.records.rows import DEFAULT
 from tilewright.target import Target
 
 LEAST_MINUTES = 0.1  # less is not worth a slice
 BLOCK_S = 0.3  # of a side's turn: several runs, for the first ones find others' data in the caches
+TEN = (*PUBLISHED, "ppocr-det-b1")
 
 
-def main(words: Sequence[str] | None = None) -> int:
-    """Run the benchmark; the exit status."""
-    line = parser(__doc__, "networks.db", PEERS)
-    line.add_argument("--threads", type=int, default=2, help="of every side (%(default)s)")
-    options = line.parse_args(words)
-    target = replace(host_target(), cores=options.threads)
-    return reported(lambda: run(options, output(), target))
+@dataclass(frozen=True)
+class Stages:
+    """A network's tuning in stages of wall minutes, each in a copy of the records before."""
+
+    name: str
+    minutes: tuple[float, ...]
+    db: Path
+
+    def file(self, minutes: float) -> Path:
+        """The records after so many minutes."""
+        return self.db.with_name(f"{self.db.stem}-{self.name}-{minutes:g}.db")
+
+    def tune(self, bench: Bench, model: tw.Model) -> dict[str, Path]:
+        """Tune, or what is left of it; the records of all stages by the sides' names."""
+        found: dict[str, Path] = {}
+        before: Path | None = None
+        for minutes in sorted(self.minutes):
+            file = self.file(minutes)
+            if before is not None and not file.exists():
+                shutil.copy(TuningLog.beside(before).file, TuningLog.beside(file).file)
+                shutil.copy(before, file)
+            log = TuningLog.beside(file)
+            left = minutes - log.seconds(self.name) / 60
+            if left >= LEAST_MINUTES:
+                how = {"trials": bench.options.trials, "minutes": left, "db": file}
+                with log.slice(self.name) as tick:
+                    bench.tune(model, callbacks=[tick], **how)
+            found[f"after {minutes:g} min"] = before = file
+        return found
 
 
-def parser(description: str | None, db: str, peers: Sequence[str]) -> argparse.ArgumentParser:
-    """The command line of this benchmark on any machine."""
-    parser = argparse.ArgumentParser(description=(description or "").splitlines()[0])
-    parser.add_argument("--models", default=",".join(PUBLISHED), help="names or globs (all)")
-    parser.add_argument(
-        "--minutes", type=float, default=25.0, help="of tuning, a network (%(default)s)"
-    )
-    parser.add_argument(
-        "--slice",
-        type=float,
-        default=float("inf"),
-        help="minutes of this run (no limit)",
-    )
-    parser.add_argument("--trials", type=int, help="at most, a network (as many as there is time)")
-    parser.add_argument("--peers", default=",".join(peers), help="comma-separated (%(default)s)")
-    parser.add_argument("--db", type=Path, default=Path(db), help="(%(default)s)")
-    parser.add_argument("--folder", type=Path, default=Path("networks"), help="of ONNX files")
-    parser.add_argument(
-        "--json", type=kept_file, help="where results are kept, and read from first"
-    )
-    parser.add_argument("--rounds", type=int, default=ROUNDS, help="(%(default)s)")
-    parser.add_argument(
-        "--wait", choices=WAITS, default=WAITS[0], help="peers' OpenMP threads (%(default)s)"
-    )
-    parser.add_argument("--missing", action="store_true", help="measure only what --json lacks")
-    only = parser.add_mutually_exclusive_group()
-    only.add_argument("--tune-only", action="store_true")
-    only.add_argument("--measure-only", action="store_true")
-    return parser
+@dataclass(frozen=True)
+class NetworkBench(Bench):
+    """Measures a network."""
 
-
-def run(options: argparse.Namespace, console: Console, target: Target) -> int:
-    """Tune, then measure."""
-    cases = [CASES[name] for name in chosen(options.models, CASES)]
-    deadline = Deadline.after(options.slice)
-    if not options.measure_only:
-        for case in cases:
-            tune(console, case, options, target, deadline)
-    if options.tune_only:
-        return 0
-    results = NetworkResults.read(options.json)
-    peers = installed(options.peers)
-    if options.missing:
-        cases = [c for c in cases if c.name not in results.cases]
-    results.begin(
-        machine={"target": str(target), "threads": target.cores, "wait": options.wait},
-        provenance=provenance(target),
-    )
-    for case in cases:
-        if deadline.passed:
-            console.print(f"out of time before {case.name}")
-            break
-        measure(console, case, options, target, peers, results)
-    names = [c.name for c in cases]
-    entries = [e for e in results.sorted() if e["case"] in names]
-    print_networks(console, entries, peers)
-    print_summary(console, results)
-    return 1 if any(n in results.failed for n in names) else 0
-
-
-# ---- tuning -----------------------------------------------------------------------------------
-
-
-def tune(
-    console: Console,
-    case: NetworkCase,
-    options: argparse.Namespace,
-    target: Target,
-    deadline: Deadline,
-) -> None:
-    """Give a network what it lacks of its minutes, or what the slice has left."""
-    log = TuningLog.beside(options.db)
-    spent = log.seconds(case.name) / 60
-    minutes = min(options.minutes - spent, deadline.minutes)
-    if minutes < LEAST_MINUTES:
-        return
-    model = tw.load(onnx_file(case, options.folder))
-    began = time.monotonic()
-    with log.slice(case.name) as tick, display(console) as show:
-        found = tw.tune(
-            model,
-            minutes=minutes,
-            trials=options.trials,
-            db=options.db,
-            target=target,
-            callbacks=[tick, show],
-            progress=False,
-        )
-    console.print(
-        f"tuned {case.name} for {clock(time.monotonic() - began)} after {clock(60 * spent)}: "
-        f"{found.trials} trials, {duration(found.latency_s)} estimated"
-    )
-
-
-# ---- measuring --------------------------------------------------------------------------------
-
-
-@dataclass
-class NetworkResults(Results):
-    """Results of networks, in the order of the table."""
-
-    def sorted(self) -> list[dict[str, Any]]:
-        order = {name: i for i, name in enumerate(CASES)}
-        return sorted(self.cases.values(), key=lambda e: order.get(e["case"], len(order)))
-
-    def summary(self) -> dict[str, Any]:
-        """Over all compared networks; None where there is nothing to compare with."""
-        found = [e for e in self.sorted() if e["ratio_best_peer"] is not None]
-        worst = min(found, key=lambda e: e["ratio_best_peer"], default=None)
-        return {
-            "geomean_best_peer": mean(e["ratio_best_peer"] for e in found),
-            **{f"geomean_{peer}": mean(ratios(found, peer)) for peer in PEERS},
-            "faster_than_best_peer": sum(e["ratio_best_peer"] > 1 for e in found),
-            "compared": len(found),
-            "worst": worst and {"case": worst["case"], "ratio": worst["ratio_best_peer"]},
-        }
-
-
-def measure(
-    console: Console,
-    case: NetworkCase,
-    options: argparse.Namespace,
-    target: Target,
-    peers: Sequence[str],
-    results: NetworkResults,
-) -> None:
-    """Measure one network; its entry or its failure is on disk afterwards."""
-    try:
+    def case(self, name: str) -> Entry:
+        case, folder = CASES[name], self.options.folder
+        model = tw.load(onnx_file(case, folder)).for_target(self.target)
+        minutes = tuple(float(word) for word in self.options.stages.split(","))
+        stages = Stages(name, minutes, self.options.db)
+        files = stages.tune(self, model)
+        last = list(files.values())[-1]
+        subject = f"network:{name}:{folder}"
         with contextlib.ExitStack() as stack:
-            entry = measured(case, options, target, peers, stack)
-    except SideError as error:
-        results.fail(case.name, str(error))
-        complain(f"{case.name}: {error}")
-    else:
-        results.put(entry)
-        console.print(_sentence(entry), soft_wrap=True)
-    results.write()
+            sides = {UNTUNED: self.side(stack, UNTUNED, subject)}
+            sides |= {stage: self.side(stack, OURS, subject, db) for stage, db in files.items()}
+            sides |= self.started(stack, self.peers, subject)
+            errors = checked(outputs(sides), list(sides)[len(files)])
+            if "openvino" in sides:
+                sides |= self.started(stack, (DEFAULT_OPENVINO,), subject)
+            blocks = in_turns(sides, self.options.rounds, BLOCK_S)
+            facts = {**sides[UNTUNED].facts, **self.facts(sides, blocks), **errors}
+        found, trials = tuning_curve(name, model, last, self.target)
+        seconds = medians(blocks)
+        peers = {n: s for n, s in seconds.items() if n in PEERS}
+        mine = seconds[list(files)[-1]]
+        match = {n: matched(found, mine, s) for n, s in peers.items()}
+        return entry_of(name, seconds, list(files), curve=found, match=match, **facts | trials)
 
 
-def measured(
-    case: NetworkCase,
-    options: argparse.Namespace,
-    target: Target,
-    peers: Sequence[str],
-    stack: contextlib.ExitStack,
-) -> dict[str, Any]:
-    """The entry. Raises SideError when Tilewright fails or is wrong; failed peers are left out."""
-    onnx_file(case, options.folder)
-    subject = f"network:{case.name}:{options.folder}"
-    wanted = (OURS, UNTUNED, *peers)
-    sides = started(stack, wanted, subject, target, options.db, options.wait)
-    errors = checked(outputs(sides))
-    blocks = in_turns(sides, options.rounds, BLOCK_S)
-    times = medians(blocks)
-    theirs = {name: s for name, s in times.items() if name not in OWN}
-    mine = times[OURS]
-    curve, trials = tuning_curve(case, options, target)
-    origin = provenance(target)
+def entry_of(case: str, seconds: Mapping[str, float], stages: Sequence[str], **facts: Any) -> Entry:
+    """One measured network; `seconds` by side, `facts` are kept as they are."""
+    peers = {name: s for name, s in seconds.items() if name in PEERS}
+    mine, untuned = seconds[stages[-1]], seconds[UNTUNED]
+    best = min(peers.values(), default=None)
     return {
-        "case": case.name,
+        "case": case,
         "median_s": mine,
-        "peers": theirs,
-        "ratio_best_peer": min(theirs.values()) / mine if theirs else None,
-        "untuned_s": times[UNTUNED],
-        "tuning_minutes": TuningLog.beside(options.db).seconds(case.name) / 60,
-        **sides[UNTUNED].facts,
-        "overhead": sides[OURS].facts["overhead"],
-        **errors,
-        "trials": trials,
-        "curve": curve,
-        "match": {name: matched(curve, mine, seconds) for name, seconds in theirs.items()},
-        "least_s": least(blocks),
-        "modes": {name: side.mode for name, side in sides.items() if side.mode},
-        "rounds": options.rounds,
-        "commit": origin["commit"],
-        "date": origin["date"],
+        "untuned_s": untuned,
+        "stages": {stage: seconds[stage] for stage in stages},
+        "peers": peers,
+        "default_openvino_s": seconds.get(DEFAULT_OPENVINO),
+        "ratio_best_peer": None if best is None else best / mine,
+        "ratio_untuned": None if best is None else best / untuned,
+        **facts,
     }
 
 
-def checked(results: Mapping[str, Any]) -> dict[str, Any]:
+def checked(results: Mapping[str, Any], ours: str = OURS) -> dict[str, Any]:
     """Errors of tuned and untuned, and every side's difference from the reference.
 
     Raises SideError when tuned and untuned disagree, or no peer agrees with them.
     """
-    peers = [name for name in results if name not in OWN]
-    own = compared({name: results[name] for name in (OURS, UNTUNED)}, OURS)
+    peers = [name for name in results if name in PEERS]
+    own = compared({n: y for n, y in results.items() if n not in peers}, ours)
     if not own[UNTUNED] <= TOLERANCE:
         raise SideError(f"tuned and untuned outputs differ by {own[UNTUNED]} of the largest value")
-    outliers({name: d for name, d in compared(results, OURS).items() if name in peers})
+    outliers({name: d for name, d in compared(results, ours).items() if name in peers})
     if not peers:
         return {"max_rel_error": None, "differences": own}
     reference = "torch" if "torch" in peers else peers[0]
     differences = compared(results, reference)
     return {
-        "max_rel_error": max(differences[n] for n in (OURS, UNTUNED)),
+        "max_rel_error": max(d for name, d in differences.items() if name not in peers),
         "differences": differences,
     }
 
 
 def tuning_curve(
-    case: NetworkCase, options: argparse.Namespace, target: Target
-) -> tuple[list[Point], int]:
-    """The network's estimated latency while it was tuned, and the trials its tasks had."""
-    if not options.db.exists():
-        return [], 0
-    tasks = tasks_of(tw.load(onnx_file(case, options.folder)))
-    with Database.open(options.db, create=False, readonly=True) as database:
+    name: str, model: tw.Model, db: Path, target: Target
+) -> tuple[list[Point], dict[str, Any]]:
+    """The network's estimated latency while it was tuned; its trials and minutes."""
+    tasks = tasks_of(model)
+    with Database.open(db, create=False, readonly=True) as database:
         fingerprint = machine_of(target).fingerprint
         trials = [t for task in tasks for t in database.trials(task.hash, fingerprint)]
-    weights = {task.hash: task.weight for task in tasks}
-    curve = points(weights, trials, TuningLog.beside(options.db).clock(case.name))
-    return curve, sum(t.origin != DEFAULT for t in trials)
+    log = TuningLog.beside(db)
+    found = points({task.hash: task.weight for task in tasks}, trials, log.clock(name))
+    counted = sum(t.origin != DEFAULT for t in trials)
+    return found, {"trials": counted, "tuning_minutes": log.seconds(name) / 60}
 
 
 def matched(curve: Sequence[Point], measured_s: float, peer_s: float) -> dict[str, float] | None:
@@ -308,49 +176,44 @@ def matched(curve: Sequence[Point], measured_s: float, peer_s: float) -> dict[st
     return None if point is None else {"trials": point.trials, "seconds": point.seconds}
 
 
-# ---- printing ---------------------------------------------------------------------------------
+@dataclass
+class NetworkResults(Results):
+    """Networks in the order of the table."""
+
+    names = tuple(CASES)
+
+    def summary(self) -> dict[str, Any]:
+        found = self.sorted()
+        untuned = [e for e in found if e.get("ratio_untuned") is not None]
+        return {
+            **super().summary(),
+            "geomean_untuned": mean(e["ratio_untuned"] for e in untuned),
+            "worst_untuned": worst(untuned, "ratio_untuned"),
+        }
 
 
-def _sentence(entry: Mapping[str, Any]) -> str:
-    peers = ", ".join(f"{n} {duration(s)}" for n, s in entry["peers"].items())
-    ratio = entry["ratio_best_peer"]
-    error = entry["max_rel_error"]
-    return (
-        f"{entry['case']}: {duration(entry['median_s'])}, {duration(entry['untuned_s'])} untuned; "
-        f"{peers}; torch mode {entry['modes'].get('torch', '-')}; "
-        f"ratio {'-' if ratio is None else f'{ratio:.2f}'}; "
-        f"error {'-' if error is None else f'{error:.1g}'}; import {entry['import_s']:.1f} s, "
-        f"compile {entry['compile_s']:.1f} s, {entry['peak_memory_mib']:.0f} MiB"
-    )
+HEAD = (
+    "network", "ours", "untuned", *PEERS, "OpenVINO's default", "best peer / ours", "min", "trials",
+    "compile, s", "memory / data", "as fast as onnxruntime after",
+)  # fmt: skip
 
 
-def print_networks(
-    console: Console, entries: Iterable[Mapping[str, Any]], peers: Iterable[str]
-) -> None:
-    """One row a network."""
-    names = list(peers)
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("network")
-    columns = ("tilewright", "untuned", *names, "best peer / ours", "error", "minutes", "trials")
-    for heading in (*columns, "compile", "memory / data", "onnxruntime after"):
-        table.add_column(heading, justify="right")
-    for e in entries:
-        ratio, error = e["ratio_best_peer"], e["max_rel_error"]
-        met = e["match"].get("onnxruntime")
-        table.add_row(
-            e["case"],
-            duration(e["median_s"]),
-            duration(e["untuned_s"]),
-            *(duration(e["peers"].get(n)) for n in names),
-            NONE if ratio is None else f"{ratio:.2f}",
-            NONE if error is None else f"{error:.1g}",
-            f"{e['tuning_minutes']:.1f}",
-            str(e["trials"]),
-            f"{e['import_s'] + e['compile_s']:.1f} s",
-            f"{memory_ratio(e):.1f}",
-            NONE if met is None else f"{met['trials']} trials, {met['seconds']:.0f} s",
-        )
-    console.print(table)
+def row(entry: Entry) -> list[str]:
+    """The figures of a network, as HEAD names them."""
+    met = entry["match"].get("onnxruntime")
+    return [
+        entry["case"],
+        duration(entry["median_s"]) + (" (slower)" if is_worse(entry) else ""),
+        duration(entry["untuned_s"]),
+        *(duration(entry["peers"].get(p)) for p in PEERS),
+        duration(entry.get("default_openvino_s")),
+        ratio_text(entry["ratio_best_peer"]),
+        f"{entry['tuning_minutes']:.1f}",
+        str(entry["trials"]),
+        f"{entry['import_s'] + entry['compile_s']:.1f}",
+        f"{memory_ratio(entry):.1f}",
+        "" if met is None else f"{met['trials']} trials, {met['seconds']:.0f} s",
+    ]
 
 
 def memory_ratio(entry: Mapping[str, Any]) -> float:
@@ -359,17 +222,22 @@ def memory_ratio(entry: Mapping[str, Any]) -> float:
     return float(entry["peak_memory_mib"]) / data
 
 
-def print_summary(console: Console, results: NetworkResults) -> None:
-    """The figures over all networks, and failures."""
-    summary = results.summary()
-    if summary["worst"]:
-        console.print(
-            f"faster than the best peer on {summary['faster_than_best_peer']} of "
-            f"{summary['compared']} networks, geometric mean {summary['geomean_best_peer']:.2f}; "
-            f"worst: {summary['worst']['case']} ({summary['worst']['ratio']:.2f})"
-        )
-    for case, message in results.failed.items():
-        console.print(f"failed: {case}: {message}", markup=False, soft_wrap=True)
+class NetworkSuite(Suite):
+    """Networks, tuned in stages."""
+
+    def arguments(self, line: argparse.ArgumentParser) -> None:
+        line.add_argument("--stages", default="3,10", help="minutes of tuning (%(default)s)")
+
+
+SUITE = NetworkSuite(
+    (__doc__ or "").splitlines()[0], tuple(n for n in CASES if CASES[n].network.is_whole),
+    "dcgan-b1", "networks", 0, 0, NetworkResults, NetworkBench, HEAD, row,
+)  # fmt: skip
+
+
+def main(words: Sequence[str] | None = None, suite: Suite = SUITE) -> int:
+    """Run the benchmark; the exit status."""
+    return main_of(words, suite)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
     for name, case, frequency in SETS["ResNet50"]: case.dag()
     for target, source in pairs("C2D"): ...         target may reuse a program of source
-    python -m benchmarks.operator_sets              a table of the sets
 
 A set has the different operators of one or several networks, without what surrounds them, and how
 often the networks run each. Batches are 1 but for the two "-L" sets; images 224 x 224; layouts
@@ -36,14 +35,13 @@ ResNeSt50 are of two types, by their sketches, ours of one.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import permutations
 from math import prod
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
-from rich.table import Table
 
 from benchmarks.cases import (
     BATCHES,
@@ -57,7 +55,6 @@ from benchmarks.cases import (
     matmul,
     transposed,
 )
-from tilewright.cli.console import output
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Tensor
@@ -381,35 +378,3 @@ def has_winograd(dag: ComputeDAG) -> bool:
     """Whether the space has programs that compute the major stage in Winograd's form."""
     derivation = Derivation(State(dag), major_stage(dag).name, Target.parse("cpu"))
     return WINOGRAD.condition(derivation) is not Verdict.NO
-
-
-def table() -> Table:
-    """Every set's families."""
-    shown = Table(box=None, header_style="bold", pad_edge=False)
-    for column in ("set", "operators", "nests", "comparable pairs", "1-hop bridges", "GFLOP"):
-        shown.add_column(column, justify="left" if column == "set" else "right")
-    for name, members in SETS.items():
-        families: dict[Family, list[Entry]] = defaultdict(list)
-        for entry in members:
-            families[Operator.of(entry.case.dag()).family].append(entry)
-        for i, group in enumerate(families.values()):
-            shown.add_row(name if i == 0 else "", *cells(group))
-    return shown
-
-
-def cells(family: Sequence[Entry]) -> list[str]:
-    """What the table says of a set's operators of one family."""
-    dags = [entry.case.dag() for entry in family]
-    nests = {Operator.of(dag).nest for dag in dags}
-    flop = sum(e.frequency * dag.useful_flops for e, dag in zip(family, dags, strict=True))
-    return [
-        f"{len(family)} {family[0].case.operator}",
-        str(len(nests)),
-        str(sum(comparable(a, b) for a, b in permutations(nests, 2))),
-        str(len(bridges(nests))),
-        f"{flop / 1e9:.2f}",
-    ]
-
-
-if __name__ == "__main__":
-    output().print(table())

@@ -3,8 +3,6 @@
     python -m benchmarks.reuse_sets [--sets NAMES] [--minutes 15] [--json FILE]
     python -m benchmarks.reuse_sets --quick         three small sets, searches of 64 trials
     python -m benchmarks.reuse_sets --bridges 0,1,all
-    python -m benchmarks.reuse_sets --plans ranked,all --target cuda:h100    no trials
-    python -m benchmarks.reuse_sets --small --target opencl          twelve small convolutions
     python -m benchmarks.reuse_sets --quick --target cuda:h100 --simulated 1,2,3
 
 Sets are those of benchmarks.operator_sets; an operator counts as often as its networks run it.
@@ -40,7 +38,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import product
@@ -48,13 +46,11 @@ from pathlib import Path
 from statistics import geometric_mean
 from typing import TypeAlias
 
-from rich.table import Table
-
 from benchmarks.cases import Case
 from benchmarks.deadline import Deadline
-from benchmarks.operator_sets import PAIR_TYPES, SETS, Entry, entries, square
-from benchmarks.operators import curve, reported
-from benchmarks.reuse_plans import HOPS, Foreseen, show_plans
+from benchmarks.operator_sets import PAIR_TYPES, SETS, Entry
+from benchmarks.operators import curve
+from benchmarks.report import Part, Table, show
 from benchmarks.reuse_records import (
     SEARCH,
     TRIED,
@@ -72,16 +68,18 @@ from benchmarks.reuse_records import (
     timed,
     where_of,
 )
+from benchmarks.slices import reported
 from benchmarks.tuning_log import TuningLog
 from benchmarks.turns import chosen
 from tilewright.cli.console import output
-from tilewright.front.machine import as_target
 from tilewright.records.database import Database
 from tilewright.records.rows import DEFAULT
+from tilewright.records.rows import REUSE as REUSES
+from tilewright.records.rows import SEARCH as SEARCHES
 from tilewright.search.objectives import ObjectiveModel
 from tilewright.search.progress import Callback
 from tilewright.search.reuse.edges import WHOLE
-from tilewright.search.reuse.plan import COSTS, Costs
+from tilewright.search.reuse.plan import COSTS, Costs, Plan
 from tilewright.search.reuse.selective import clusters
 from tilewright.search.strategies.table import Maker
 from tilewright.search.task_scheduler import TaskScheduler
@@ -95,16 +93,39 @@ QUICK = {
     "MobileNetV2-DEP": [e for e in SETS["MobileNetV2"] if e.case.operator == "DEP"],
 }
 QUICK_SEARCH = 64
-# (rows and columns, input channels, output channels, window, stride)
-SMALL_CONVOLUTIONS = (
-    (28, 16, 16, 1, 1), (28, 16, 16, 3, 1), (28, 16, 64, 1, 1), (28, 64, 16, 1, 1),
-    (28, 64, 32, 1, 2), (14, 32, 32, 3, 1), (14, 32, 128, 1, 1), (14, 128, 32, 1, 1),
-    (14, 128, 64, 1, 2), (7, 64, 64, 3, 1), (7, 64, 256, 1, 1), (7, 256, 64, 1, 1),
-)  # fmt: skip
-SMALL = {"small": entries("small", square((1, shape) for shape in SMALL_CONVOLUTIONS))}
+HOPS = {"0": 0, "1": 1, "all": None}
 
 Curve: TypeAlias = Sequence[tuple[int, float]]
 """Trial and seconds of each program that was better than all before; trial 0 is untuned."""
+
+
+@dataclass(frozen=True)
+class Foreseen:
+    """What a plan expects: bridges that came into question and that it uses, how many operators are
+    searched and how many reuse, programs in all and those of the reuses, which then took `spent`.
+    """
+
+    considered: int
+    used: int
+    searches: int
+    reuses: int
+    programs: int
+    expected: int
+    spent: int | None = None
+
+    @staticmethod
+    def of(plan: Plan, spent: Mapping[str, int] | None = None) -> Foreseen:
+        """That of a plan; `spent` says what its steps measured, by the hash of their tasks."""
+        reuses = [step for step in plan.steps if step.kind == REUSES]
+        return Foreseen(
+            plan.considered,
+            sum(not task.weight for task in plan.tasks),
+            sum(step.kind == SEARCHES for step in plan.steps),
+            len(reuses),
+            plan.programs + plan.rest,
+            sum(step.programs for step in reuses),
+            None if spent is None else sum(spent[step.task] for step in reuses),
+        )
 
 
 @dataclass(frozen=True)
@@ -121,13 +142,9 @@ def main() -> int:
     words = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     words.add_argument("--sets", default="*", help="names or globs, comma-separated (all)")
     words.add_argument("--quick", action="store_true", help="three small sets, 64 trials")
-    words.add_argument("--small", action="store_true", help="one set, 64 trials, for slow devices")
     add_places(words)
     words.add_argument("--bridges", default="", help="of 0, 1 and all, comma-separated (none)")
     words.add_argument("--search", type=int, help="trials of a search (128; of few sets 64)")
-    words.add_argument(
-        "--plans", help="what plans of ways to reuse expect, and nothing else: ranked,all"
-    )
     add_slices(words, "reuse_pairs")
     options = words.parse_args()
     return reported(lambda: run(options))
@@ -136,15 +153,10 @@ def main() -> int:
 def run(options: argparse.Namespace) -> int:
     """What the file lacks of the sets."""
     sets, search = SETS, SEARCH
-    if options.quick or options.small:
-        sets, search = (QUICK if options.quick else SMALL), QUICK_SEARCH
+    if options.quick:
+        sets, search = QUICK, QUICK_SEARCH
     search = options.search or search
     hops = chosen(options.bridges, HOPS)
-    if options.plans:
-        one_of = {name: sets[name] for name in chosen(options.sets, sets)}
-        modes = chosen(options.plans, COSTS)
-        show_plans(one_of, modes, search, hops, as_target(options.target))
-        return 0
     deadline = Deadline.after(options.minutes)
     options.folder.mkdir(parents=True, exist_ok=True)
     target, places = places_of(options)
@@ -160,7 +172,7 @@ def run(options: argparse.Namespace) -> int:
                 console.print(keep + where_to, highlight=False, soft_wrap=True)
     except OutOfTimeError:
         console.print("out of time")
-    console.print(table(results))
+    show(console, parts(results))
     return 0
 
 
@@ -428,12 +440,19 @@ def _planned(plan: Results | None) -> tuple[str, str, str]:
     return f"{plan['used']} of {plan['considered']}", str(plan["expected"]), str(plan["spent"])
 
 
-def table(results: Results) -> Table:
-    """All sets that are complete."""
-    shown = Table(*head(results), title="throughput / searches alone")
-    for row in rows(results):
-        shown.add_row(*row)
-    return shown
+def parts(results: Results) -> list[Part]:
+    """All sides that are complete; reuse beside a plain search of as many trials."""
+    told: list[Part] = [
+        f"In the geometric mean {side} reaches {mean['throughput']:.3f} of the throughput by "
+        f"{mean['fewer_trials']:.1f} times fewer trials in {mean['less_time']:.1f} times less time."
+        for side, mean in summary(results)["sides"].items()
+        if side != OWN
+    ]
+    sides = [one["sides"] for one in results["sets"].values() if {REUSE, PLAIN} <= {*one["sides"]}]
+    if sides:
+        lost = sum(one[PLAIN]["throughput"] > one[REUSE]["throughput"] for one in sides)
+        told.append(f"A search of as many trials is ahead of reuse in {lost} of {len(sides)} sets.")
+    return [*told, Table(head(results), rows(results))]
 
 
 if __name__ == "__main__":

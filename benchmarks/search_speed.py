@@ -1,6 +1,6 @@
 """How fast the search is: candidates scored a second, and wall seconds a trial.
 
-    python -m benchmarks.search_speed [--json FILE] [--trials 256]
+    python -m benchmarks.search_speed [--trials 256] [--json FILE]
 
 Candidates: whole evolution runs of a random and four more generations of 2,048 (selection,
 mutation, crossover, validity, features, prediction; what a run meets again counts again, though it
@@ -10,11 +10,11 @@ is not scored again), mixed structure keys, median of 5. Trials: a tuning run of
 
 from __future__ import annotations
 
-import argparse
-import json
 import statistics
+import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,9 @@ import numpy as np
 
 import tilewright as tw
 from benchmarks.cases import CASES
-from benchmarks.provenance import provenance, result_file
+from benchmarks.comparison import Entry, Results
+from benchmarks.slices import Bench, Suite
+from benchmarks.slices import main as main_of
 from tilewright.cost.candidates import Population
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.cost.features import COLUMNS
@@ -84,20 +86,47 @@ def trial_cost(trials: int) -> dict[str, Any]:
     }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--json", type=result_file, help="also write the figures to this file")
-    parser.add_argument("--trials", type=int, default=256)
-    arguments = parser.parse_args()
-    rates = {"GMM": candidates_per_s(GMM), "C2D": candidates_per_s(C2D)}
-    for name, rate in rates.items():
-        print(f"{name}: {rate:,.0f} candidates/s")
-    found = {**provenance(), "candidates_per_s": rates, **trial_cost(arguments.trials)}
-    print(f"GMM tuning: {found['seconds_per_trial']:.3f} s a trial, shares {found['shares']}")
-    print(f"GMM best: {found['best_gflops']:.0f} GFLOP/s")
-    if arguments.json:
-        arguments.json.write_text(json.dumps(found, indent=2))
+TRIALS = "trials"
 
+
+@dataclass(frozen=True)
+class SearchBench(Bench):
+    """Candidates of a workload, or a tuning run."""
+
+    def case(self, name: str) -> Entry:
+        found = (
+            trial_cost(self.trials) if name == TRIALS else
+            {"candidates_per_s": candidates_per_s(name)}
+        )  # fmt: skip
+        return {"case": name, **found, **self.facts({}, {})}
+
+
+@dataclass
+class SearchResults(Results):
+    """Rates, then the run."""
+
+    names = (GMM, C2D, TRIALS)
+
+    def summary(self) -> dict[str, Any]:
+        """The rates."""
+        return {"cases": len(self.cases)}
+
+
+HEAD = ("case", "candidates a second", "s a trial", "shares")
+
+
+def row(entry: Entry) -> list[str]:
+    """The figures of a case, as HEAD names them."""
+    shares = ", ".join(f"{name} {share:.0%}" for name, share in entry.get("shares", {}).items())
+    rate, cost = entry.get("candidates_per_s"), entry.get("seconds_per_trial")
+    cells = ["" if rate is None else f"{rate:.0f}", "" if cost is None else f"{cost:.3f}"]
+    return [entry["case"], *cells, shares]
+
+
+SUITE = Suite(
+    (__doc__ or "").splitlines()[0], SearchResults.names, TRIALS, "search_speed", 256, 32,
+    SearchResults, SearchBench, HEAD, row,
+)  # fmt: skip
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main_of(suite=SUITE))

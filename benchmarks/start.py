@@ -1,18 +1,16 @@
 """How long until a network runs, and how much memory that takes: ours, and onnxruntime's session.
 
-    python -m benchmarks.start [--networks DIR] [--turns N] [--json FILE] [CASE ...]
+    python -m benchmarks.start [--cases NAMES] [--rounds N] [--json FILE]
 
 Everything is a process of its own, from its start to its end, imports included; wall seconds, and
 seconds of CPU of the process and its children. *Cold* is the first compile, with an empty cache;
 *warm* the next ones, which are loads. Peaks are those of the largest process that loads or
-compiles, and runs once. Warm compiles, sessions and commands take turns; figures of several turns
-are medians.
+compiles, and (*run*) runs once. Warm compiles and sessions take turns; figures of several turns are
+medians.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import statistics
 import subprocess
@@ -22,13 +20,15 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
+from benchmarks.comparison import Entry, Results, worst
 from benchmarks.models.export import onnx_file
 from benchmarks.models.table import CASES
-from benchmarks.provenance import provenance, result_file
+from benchmarks.slices import Bench, Suite
+from benchmarks.slices import main as main_of
 
 NETWORKS = ("mobilenet-v2-b1", "resnet50-b1", "bert-base-b1")
-TURNS = 5
 OURS = "import sys, tilewright as tw; net = tw.compile(sys.argv[1])"
 OUR_RUN = (
     "\nimport numpy as np"
@@ -43,15 +43,6 @@ THEIR_RUN = (
     "\nkinds = {'tensor(float)': 'float32', 'tensor(int64)': 'int64'}"
     "\ns.run(None, {i.name: np.ones(i.shape, kinds[i.type]) for i in s.get_inputs()})"
 )
-COMMAND = "from tilewright.cli import main; main()"
-COMMANDS = {
-    "--help": ("--help",),
-    "--version": ("--version",),
-    "unknown target": ("compile", "{file}", "--target", "cpu:i8008"),
-    "unknown strategy": ("tune", "{file}", "--strategy", "guess"),
-    "missing file": ("compile", "missing.onnx"),
-    "bad shape": ("compile", "{file}", "--shape", "x=many"),
-}
 
 
 @dataclass(frozen=True)
@@ -71,18 +62,12 @@ class Taken:
             round(statistics.median(t.peak_bytes for t in several)),
         )
 
-    def __str__(self) -> str:
-        return (
-            f"{self.wall_s:6.2f} s, CPU {self.cpu_s:6.2f} s, peak {self.peak_bytes / 1e6:6.0f} MB"
-        )
 
-
-def taken(code: str, words: Sequence[str], cache: Path, refused: bool = False) -> Taken:
-    """Run Python on `code`. Raises RuntimeError when it fails, or does not where it should."""
-    command = [sys.executable, "-c", code, *words]
+def taken(code: str, words: Sequence[str], cache: Path) -> Taken:
+    """Run Python on `code`. Raises RuntimeError when it fails."""
     started = time.perf_counter()
     process = subprocess.Popen(
-        command,
+        [sys.executable, "-c", code, *words],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         env={**os.environ, "TILEWRIGHT_CACHE": str(cache)},
@@ -90,7 +75,7 @@ def taken(code: str, words: Sequence[str], cache: Path, refused: bool = False) -
     _, status, usage = os.wait4(process.pid, 0)
     wall_s = time.perf_counter() - started
     process.returncode = os.waitstatus_to_exitcode(status)
-    if (process.returncode != 0) != refused:
+    if process.returncode:
         raise RuntimeError(f"exit status {process.returncode}: {' '.join(words)}")
     return Taken(wall_s, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
 
@@ -112,40 +97,44 @@ def network(file: Path, turns: int) -> Mapping[str, Taken]:
     return found
 
 
-def commands(file: Path, turns: int) -> Mapping[str, Taken]:
-    """Help, and arguments that are refused."""
-    with tempfile.TemporaryDirectory(prefix="tilewright-") as folder:
-        several: dict[str, list[Taken]] = {name: [] for name in COMMANDS}
-        for _ in range(turns):
-            for name, words in COMMANDS.items():
-                given = [word.format(file=file) for word in words]
-                several[name].append(taken(COMMAND, given, Path(folder), "--" not in name))
-    return {name: Taken.median(all_of) for name, all_of in several.items()}
+@dataclass(frozen=True)
+class StartBench(Bench):
+    """Starts a network."""
+
+    def case(self, name: str) -> Entry:
+        file = onnx_file(CASES[name], self.options.folder)
+        found = network(file, self.options.rounds)
+        figures = {what: asdict(one) for what, one in found.items()}
+        ratio = found["onnxruntime"].wall_s / found["warm"].wall_s
+        return {"case": name, "taken": figures, "ratio_warm": ratio, **self.facts({}, {})}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("cases", nargs="*", default=NETWORKS, metavar="CASE", help="networks")
-    parser.add_argument("--networks", type=Path, default=Path("networks"), help="ONNX files")
-    parser.add_argument("--turns", type=int, default=TURNS, help="of what is repeated")
-    parser.add_argument("--json", type=result_file, help="also write the figures to this file")
-    options = parser.parse_args()
-    files = {name: onnx_file(CASES[name], options.networks) for name in options.cases}
-    found = {name: network(file, options.turns) for name, file in files.items()}
-    found["commands"] = commands(next(iter(files.values())), options.turns)
-    for name, rows in found.items():
-        print(name)
-        for row, figures in rows.items():
-            print(f"  {row:18} {figures}")
-    if options.json:
-        figures_of = {
-            name: {row: asdict(figures) for row, figures in rows.items()}
-            for name, rows in found.items()
-        }
-        commands_of = figures_of.pop("commands")
-        told = {"benchmark": "start", **provenance(), "networks": figures_of}
-        options.json.write_text(json.dumps({**told, "commands": commands_of}, indent=1))
+@dataclass
+class StartResults(Results):
+    """Networks in the order of the list."""
 
+    names = NETWORKS
+
+    def summary(self) -> dict[str, Any]:
+        """How the slowest start compares with onnxruntime's."""
+        return {"cases": len(self.cases), "worst_warm": worst(self.sorted(), "ratio_warm")}
+
+
+WHAT = ("cold", "warm", "onnxruntime", "cold, run", "warm, run", "onnxruntime, run")
+HEAD = ("network", *(f"{what}, s" for what in WHAT), *(f"{what}, MB" for what in WHAT[3:]))
+
+
+def row(entry: Entry) -> list[str]:
+    """The figures of a network, as HEAD names them."""
+    found = entry["taken"]
+    peaks = [f"{found[what]['peak_bytes'] / 1e6:.0f}" for what in WHAT[3:]]
+    return [entry["case"], *(f"{found[what]['wall_s']:.2f}" for what in WHAT), *peaks]
+
+
+SUITE = Suite(
+    (__doc__ or "").splitlines()[0], NETWORKS, NETWORKS[0], "start", 0, 0, StartResults, StartBench,
+    HEAD, row,
+)  # fmt: skip
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main_of(suite=SUITE))

@@ -5,6 +5,7 @@ make("conv_pointwise", 48, 48, 1)      [n, 48, h, w] -> [n, 48, h, w]
 make("block", 24, 24, 1)               the same through 6 x 24 channels
 make("attention")                      q, k, v [n, heads, length, size] -> the same shape
 make("mlp", 768)                       [m, 768] -> [m, 768] through 3,072
+make("norm_conv", 256, 128, 1)         [n, 256, h, w] -> [n, 128, h, w]: normalised, ReLU, 1x1
 make("channels_last", "block", 24, 24, 1)      the same of images [n, h, w, c]
 """
 
@@ -63,6 +64,12 @@ def mlp(size: int) -> nn.Module:
     return nn.Sequential(nn.Linear(size, wide), nn.GELU(), nn.Linear(wide, size))
 
 
+def norm_conv(inputs: int, outputs: int, kernel: int) -> nn.Module:
+    """Batch norm, ReLU, convolution: a layer of DenseNet, and of ResNets with pre-activation."""
+    conv = nn.Conv2d(inputs, outputs, kernel, 1, kernel // 2, bias=False)
+    return nn.Sequential(nn.BatchNorm2d(inputs), nn.ReLU(), conv)
+
+
 def channels_last(kind: str, *sizes: int) -> nn.Module:
     """The module of a kind, of images whose channels come last."""
     return ChannelsLast(make(kind, *sizes))
@@ -74,6 +81,7 @@ KINDS: dict[str, Callable[..., nn.Module]] = {
     "block": block,
     "attention": Attention,
     "mlp": mlp,
+    "norm_conv": norm_conv,
     "channels_last": channels_last,
 }
 

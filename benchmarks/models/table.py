@@ -39,11 +39,6 @@ def tokens(vocabulary: int, length: int) -> Draw:
     return lambda rng, batch: rng.integers(0, vocabulary, (batch, length), np.int64)
 
 
-def bytes_of(*shape: int) -> Draw:
-    """uint8 values `[batch, *shape]`."""
-    return lambda rng, batch: rng.integers(0, 256, (batch, *shape), np.uint8)
-
-
 def mask(length: int, padding: int) -> Draw:
     """int64 `[batch, length]`: 1 for tokens, 0 for the last `padding` places."""
 
@@ -72,6 +67,11 @@ class Network:
     options: tuple[str | float, ...] = ()
     folded: bool = False
     traced: bool = False
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is no part of a network."""
+        return self.file not in ("chains", "edges")
 
     def draw(self, batch: int, seed: int) -> tuple[Array, ...]:
         """All inputs for a batch size."""
@@ -127,19 +127,11 @@ def chain(
     return Network(name, file, inputs, 0, batches, published=False, options=options)
 
 
-def image_chain(
-    kind: str, size: int, *sizes: int, batches: tuple[int, ...], file: str = "chains"
-) -> Network:
+def image_chain(kind: str, size: int, *sizes: int, batches: tuple[int, ...]) -> Network:
     """The same of images of that size; `sizes` begin with their channels."""
     name = "-".join(map(str, (kind, size, *sizes)))
-    found = chain(name, {"x": floats(sizes[0], size, size)}, batches, kind, *sizes, file=file)
+    found = chain(name, {"x": floats(sizes[0], size, size)}, batches, kind, *sizes)
     return replace(found, rank=2)
-
-
-def prologue(kind: str, inputs: int, outputs: int, rows: int, **draws: Draw) -> Network:
-    """Arithmetic on so many rows, and the product that it feeds."""
-    name, sizes = f"{kind}-{inputs}-{outputs}", (inputs, outputs)
-    return chain(name, draws or {"x": floats(inputs)}, (rows,), kind, *sizes, file="prologues")
 
 
 def channels_last(network: Network) -> Network:
@@ -190,22 +182,11 @@ TEXT_CHAINS = (
     chain("mlp-768", {"x": floats(768)}, (128,), "mlp", 768),
 )
 CHAINS = (*GEMM_CHAINS, *IMAGE_CHAINS, *TEXT_CHAINS)
-# Of DenseNet-121, a pre-activation ResNet-50, EfficientNet-B0; of Swin-T, GPT-2, quantised features
-# and a gated MLP.
-EXCITED = image_chain("excited", 56, 96, 24, batches=(16,), file="prologues")
-IMAGE_PROLOGUES = (
-    image_chain("norm_conv", 56, 256, 128, 1, batches=(1, 16), file="prologues"),
-    image_chain("norm_conv", 56, 128, 32, 3, batches=(16,), file="prologues"),
-    image_chain("norm_conv", 56, 256, 64, 1, batches=(1, 16), file="prologues"),
-    replace(EXCITED, inputs={**EXCITED.inputs, "scale": floats(96, 1, 1)}),
+# Batch norm and ReLU before a convolution: of DenseNet-121 and a pre-activation ResNet-50.
+NORMS = (
+    image_chain("norm_conv", 56, 256, 128, 1, batches=(1,)),
+    image_chain("norm_conv", 56, 256, 64, 1, batches=(1,)),
 )
-ROW_PROLOGUES = (
-    prologue("gelu", 384, 96, 25088),
-    prologue("gelu", 3072, 768, 2048),
-    prologue("dequantised", 512, 128, 16384, x=bytes_of(512)),
-    prologue("gated", 1024, 256, 8192, x=floats(1024), gate=floats(1024)),
-)
-PROLOGUES = (*IMAGE_PROLOGUES, *ROW_PROLOGUES)
 
 
 def edge(
@@ -343,14 +324,13 @@ NETWORKS = (
     Network("gpt2", "gpt2", {"ids": tokens(50257, 128)}, rank=0),
     Network("resnet50", "resnet", {"image": floats(3, 224, 224)}, batches=(4, 8), published=False),
     Network("ppocr-det", "ppocr_det", {"image": floats(3, 320, 320)}, published=False),
-    Network("crnn", "crnn", {"image": floats(1, 32, 128)}, published=False),
     Network("tiny", "tiny", {"image": floats(3, 8, 8)}, published=False),
     *REPVGG,
     *(bert(f"bert-base-{length}", length, published=False) for length in LENGTHS),
     *CHAINS,
-    *PROLOGUES,
+    *NORMS,
     *(network for networks in EDGES.values() for network in networks),
-    *map(channels_last, (*IMAGE_CHAINS, *IMAGE_PROLOGUES)),
+    *map(channels_last, (*IMAGE_CHAINS, *NORMS)),
 )
 
 CASES = {

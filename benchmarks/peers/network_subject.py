@@ -104,17 +104,6 @@ class ServedNetwork(NetworkSubject):
         net, mode = self._compiled(target, db)
         return Side(lambda: net(*self.inputs), lambda: net(*self.inputs)[0], mode)
 
-    def library(self, target: Target, db: Path | None) -> Side:
-        """Saved as a shared library, loaded again; the file is gone then."""
-        from tilewright import load_library
-
-        net, mode = self._compiled(target, db)
-        with tempfile.TemporaryDirectory() as folder:
-            file = Path(folder) / "net.so"
-            net.save(file)
-            saved = load_library(file)
-        return Side(lambda: saved(*self.inputs), lambda: saved(*self.inputs)[0], mode)
-
     def moved_bytes(self) -> int:
         """What is read and written at least, but for weights: all inputs and outputs."""
         import onnx

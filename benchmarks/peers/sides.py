@@ -24,9 +24,8 @@ OURS = "tilewright"
 UNTUNED = "untuned"
 UNCHAINED = "unchained"
 UNTUNED_UNCHAINED = "untuned, unchained"
-LIBRARY = "library"
-ROOFLINE = "roofline"
 COPY = "copy"
+DEFAULT_OPENVINO = "openvino by default"
 
 
 def _tilewright(subject: Subject, target: Target, db: Path | None) -> Side:
@@ -50,28 +49,10 @@ def _untuned_unchained(subject: Subject, target: Target, db: Path | None) -> Sid
     return _unchained(subject, target, None)
 
 
-def _library(subject: Subject, target: Target, db: Path | None) -> Side:
-    """The network saved as a shared library and loaded again; records where there are any."""
-    from benchmarks.peers.network_subject import ServedNetwork
-
-    assert isinstance(subject, ServedNetwork)
-    return subject.library(target, db)
-
-
-def _roofline(subject: Subject, target: Target, db: Path | None) -> Side:
-    """What the case needs at least; there is no output."""
-    from benchmarks.peers.operator_subject import OperatorSubject
-    from benchmarks.roofline import least_side
-
-    assert isinstance(subject, OperatorSubject)
-    assert isinstance(target, CpuTarget)
-    return least_side(subject.case, target)
-
-
 def _copy(subject: Subject, target: Target, db: Path | None) -> Side:
     """A copy of as many bytes as the case reads and writes; there is no output."""
+    from benchmarks.peers.copying import copy_side
     from benchmarks.peers.network_subject import ServedNetwork
-    from benchmarks.roofline import copy_side
 
     assert isinstance(subject, ServedNetwork)
     assert isinstance(target, CpuTarget)
@@ -132,25 +113,30 @@ def _bound(session: Any, feeds: Mapping[str, Array]) -> Side:
 
 
 def _openvino(subject: Subject, target: Target, db: Path | None) -> Side:
+    """In the precision of the subject's mathematics."""
+    return _in_openvino(subject, target, "bf16" if subject.math == "bfloat16" else "f32")
+
+
+def _default_openvino(subject: Subject, target: Target, db: Path | None) -> Side:
+    """In what precision it likes: where the CPU multiplies bfloat16, in that."""
+    return _in_openvino(subject, target, "")
+
+
+def _in_openvino(subject: Subject, target: Target, precision: str) -> Side:
     import openvino
 
     core = openvino.Core()
-    compiled = core.compile_model(
-        core.read_model(subject.onnx()),
-        "CPU",
-        {
-            "INFERENCE_NUM_THREADS": target.cores,
-            "PERFORMANCE_HINT": "LATENCY",
-            "INFERENCE_PRECISION_HINT": "bf16" if subject.math == "bfloat16" else "f32",
-        },
-    )
+    settings = {"INFERENCE_NUM_THREADS": target.cores, "PERFORMANCE_HINT": "LATENCY"}
+    if precision:
+        settings["INFERENCE_PRECISION_HINT"] = precision
+    compiled = core.compile_model(core.read_model(subject.onnx()), "CPU", settings)
 
-    def another() -> Callable[[], Any]:
-        request = compiled.create_infer_request()
-        return lambda: request.infer(subject.inputs, share_inputs=True, share_outputs=True)
+    request = compiled.create_infer_request()
 
-    call = another()
-    return Side(call, lambda: subject.restore(np.array(call()[0])), another=another)
+    def call() -> Any:
+        return request.infer(subject.inputs, share_inputs=True, share_outputs=True)
+
+    return Side(call, lambda: subject.restore(np.array(call()[0])))
 
 
 SIDES: dict[str, Callable[[Subject, Target, Path | None], Side]] = {
@@ -158,15 +144,14 @@ SIDES: dict[str, Callable[[Subject, Target, Path | None], Side]] = {
     UNTUNED: _untuned,
     UNCHAINED: _unchained,
     UNTUNED_UNCHAINED: _untuned_unchained,
-    LIBRARY: _library,
-    ROOFLINE: _roofline,
     COPY: _copy,
     "torch": _torch,
     "onnxruntime": _onnxruntime,
     "openvino": _openvino,
+    DEFAULT_OPENVINO: _default_openvino,
 }
-OWN = (OURS, UNTUNED, UNCHAINED, UNTUNED_UNCHAINED, LIBRARY, ROOFLINE, COPY)
-PEERS = tuple(name for name in SIDES if name not in OWN)
+OWN = (OURS, UNTUNED, UNCHAINED, UNTUNED_UNCHAINED, COPY)
+PEERS = tuple(name for name in SIDES if name not in (*OWN, DEFAULT_OPENVINO))
 
 
 def missing(peers: Iterable[str]) -> list[str]:

@@ -14,9 +14,9 @@ A subject crosses to a side's process by its name. A new kind is a class and a l
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -35,8 +35,7 @@ class Side:
 
     `mode` says how it runs, `facts` are figures for the results. `clock` runs so many times on a
     device, its arguments being there, and gives the seconds of each by the device's clock; None is
-    the CPU, where calls are timed. `another` makes a call that other threads may run beside `call`;
-    None: they run `call` itself.
+    the CPU, where calls are timed.
     """
 
     call: Callable[[], Any]
@@ -44,7 +43,6 @@ class Side:
     mode: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
     clock: Callable[[int], Sequence[float]] | None = None
-    another: Callable[[], Callable[[], Any]] | None = None
 
 
 def device_clock(
@@ -82,66 +80,25 @@ class Subject(Protocol):
         ...
 
 
-def _operator(name: str) -> Subject:
-    from benchmarks.peers.operator_subject import OperatorSubject
-
-    return OperatorSubject(name)
-
-
-def _apart(name: str) -> Subject:
-    from benchmarks.peers.operator_subject import ApartSubject
-
-    return ApartSubject(name)
-
-
-def _network(name: str) -> Subject:
-    from benchmarks.peers.network_subject import NetworkSubject
-
-    case, _, folder = name.partition(":")
-    return NetworkSubject(case, Path(folder))
-
-
-def _served(name: str) -> Subject:
-    from benchmarks.peers.network_subject import ServedNetwork
-
-    case, _, folder = name.partition(":")
-    return ServedNetwork(case, Path(folder))
-
-
-def _chain(name: str) -> Subject:
-    from benchmarks.peers.chain_subject import ChainSubject
-
-    case, _, folder = name.partition(":")
-    return ChainSubject(case, Path(folder))
-
-
-def _narrow(name: str) -> Subject:
-    from benchmarks.peers.network_subject import NarrowSubject
-
-    case, _, folder = name.rpartition(":")
-    return NarrowSubject(case, Path(folder))
-
-
-def _shaped(name: str, is_static: bool = False) -> Subject:
-    from benchmarks.peers.network_subject import ShapedSubject
-
-    case, _, folder = name.rpartition(":")
-    return ShapedSubject(case, Path(folder), is_static)
-
-
-KINDS: dict[str, Callable[[str], Subject]] = {
-    "operator": _operator,
-    "apart": _apart,
-    "network": _network,
-    "served": _served,
-    "chain": _chain,
-    "narrow": _narrow,
-    "shaped": _shaped,
-    "shaped-static": partial(_shaped, is_static=True),
+# The module and class of a kind, and what it takes beside a name and the folder of ONNX files, of
+# which an operator has none.
+KINDS: dict[str, tuple[str, str, tuple[bool, ...]]] = {
+    "operator": ("operator_subject", "OperatorSubject", ()),
+    "apart": ("operator_subject", "ApartSubject", ()),
+    "network": ("network_subject", "NetworkSubject", ()),
+    "served": ("network_subject", "ServedNetwork", ()),
+    "chain": ("chain_subject", "ChainSubject", ()),
+    "narrow": ("network_subject", "NarrowSubject", ()),
+    "shaped": ("network_subject", "ShapedSubject", (False,)),
+    "shaped-static": ("network_subject", "ShapedSubject", (True,)),
 }
 
 
 def subject_of(name: str) -> Subject:
     """The subject of a name. Raises KeyError for one that there is not."""
     kind, _, rest = name.partition(":")
-    return KINDS[kind](rest)
+    module, found, more = KINDS[kind]
+    make = getattr(importlib.import_module(f"benchmarks.peers.{module}"), found)
+    case, _, folder = rest.rpartition(":")
+    subject: Subject = make(case, Path(folder), *more) if folder and case else make(rest)
+    return subject

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from benchmarks.page_words import origin, table
+from benchmarks.report import Part, Table
 from benchmarks.suite.journal import FAILED, FAULT, RIGHT, WRONG, Line
 from tilewright.ground.text import NONE, duration
 
@@ -98,22 +98,11 @@ def kept(journal: Sequence[Line]) -> dict[str, Any]:
     return {**head, "lines": [line for line in journal if line["card"] == known["machine"]]}
 
 
-def section(content: Mapping[str, Any]) -> str:
-    """The section of docs/performance.md, of what `kept` gives."""
+def parts(content: Mapping[str, Any]) -> list[Part]:
+    """What `kept` says, for its page."""
     known = found(content["lines"])
     head, *rows = cells(known)
-    said = "; ".join(summary(known)[:2])
-    return (
-        "## Templates on a GPU\n\n"
-        "`python -m benchmarks.gpu_suite`: the best of the candidates of all templates of loop "
-        "nests, each checked at some elements; how many times faster it is than PyTorch (cuBLAS, "
-        "cuDNN; in CUDA graphs), Triton's tutorial, CUTLASS by its first programs and the default "
-        "program of the ordinary sketches, in turns (in brackets where the other's result is "
-        "further off than ours may be), and its share of the ceiling: traffic, multiply-adds, or "
-        "in half precision the most operations a second that anything here had. Beforehand: "
-        f"{said}. {origin(content)}\n\n"
-        f"{table(head, rows)}"
-    )
+    return [f"Beforehand: {'; '.join(summary(known)[:2])}.", Table(head, rows)]
 
 
 def best_s(row: Mapping[str, Any]) -> float | None:
@@ -186,8 +175,6 @@ def summary(found: Mapping[str, Any]) -> list[str]:
         text.append(f"clock: linear {told['is_linear']}, plausible {told['is_plausible']}")
     if found.get("others"):
         text.append(f"left out: figures of {', '.join(found['others'])}")
-    text += [f"races of {x['case']}: {x['why']}" for x in found.get("races", {}).values()]
-    text += [f"counters of {x['case']}: {x['why']}" for x in found.get("counters", {}).values()]
     text += [
         f"{x['verdict']}: {x['case']} {x['template']}: {x['row']}: {x['why']}"
         for those in bad.values()

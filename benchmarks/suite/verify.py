@@ -2,7 +2,6 @@
 
     begin(work)                     facts of the device, its clock
     verify(work, rows)              the first `rows` programs of each template in each case
-    last(work)                      the race checker, and counters of the best programs
 
 Plain templates come first, then those of tensor cores, those of Hopper's units last.
 """
@@ -24,7 +23,7 @@ import numpy as np
 
 from benchmarks.gpu_peaks import LEAST_STEPS, Peaks
 from benchmarks.suite.bench import Bench, Loaded
-from benchmarks.suite.cases import SPEED, VERIFY
+from benchmarks.suite.cases import VERIFY
 from benchmarks.suite.journal import FAILED, FAULT, RIGHT, WRONG, Journal, Line
 from benchmarks.suite.ladder import is_out
 from benchmarks.suite.pack import PEAKS, Pack, Program
@@ -43,14 +42,7 @@ QUANTILES = (0.0, 0.1, 0.5, 0.9, 1.0)
 LINEAR = 0.2  # by how much eight times the work may take more or less than eight times as long
 LONG_S = 1e-4  # what is that long
 LANES = 2 * 128  # operations of a multiprocessor in a cycle
-RACES = ("compute-sanitizer", "--tool", "racecheck")
 CHECKED_S = 60
-COUNTED = (
-    "sm__inst_executed_pipe_tensor.avg.pct_of_peak_sustained_active",
-    "lts__t_sector_hit_rate.pct", "dram__bytes.sum.per_second",
-    "smsp__warps_active.avg.pct_of_peak_sustained_active",
-)  # fmt: skip
-COUNTERS = ("ncu", "--metrics", ",".join(COUNTED))
 NVIDIA_SMI = (
     "nvidia-smi", "--format=csv,noheader",
     "--query-gpu=name,driver_version,memory.total,clocks.sm,clocks.max.sm,power.limit",
@@ -223,48 +215,6 @@ def verify(work: Work, rows: int) -> None:
                 work.checked("verify", name, program, bench)
 
 
-def last(work: Work, words: Sequence[str]) -> None:
-    """What other tools say: of races, of a program of every template that is right; of what the
-    fastest ones keep busy.
-    """
-    journal = work.journal
-    known = journal.find("races")
-    for line in list(journal.find("verify").values()):
-        if line["verdict"] == RIGHT and line["template"] not in known:
-            known[line["template"]] = tool(work, words, "races", line, RACES)
-    known = journal.find("counters")
-    for case, line in best_lines(journal).items():
-        if case not in known and work.is_gpu:
-            tool(work, words, "counters", line, COUNTERS)
-
-
-def best_lines(journal: Journal) -> dict[str, Line]:
-    """The fastest right program of a template of every case."""
-    found: dict[str, Line] = {}
-    for line in [*journal.find("quick").values(), *journal.find("final").values()]:
-        if line["verdict"] == RIGHT and line["template"]:
-            known = found.get(line["case"])
-            if known is None or np.median(line["seconds"]) < np.median(known["seconds"]):
-                found[line["case"]] = line
-    return found
-
-
-def tool(work: Work, words: Sequence[str], step: str, line: Line, command: Sequence[str]) -> Line:
-    """What a tool says of a program, which another process runs under it."""
-    which = f"{line['case']}/{line['key']}"
-    subject = line["template"] if step == "races" else line["case"]
-    journal = work.journal
-    if shutil.which(command[0]) is None:
-        return journal.add(step, subject, why=f"no {command[0]} is here")
-    with journal.at(step, subject, None, 2 * CHECKED_S):
-        started = [*command, sys.executable, "-m", "benchmarks.gpu_suite", *words, "--one", which]
-        status, text = bounded(started, min(CHECKED_S, 60 * journal.deadline.minutes))
-    lines = text.splitlines()
-    said = [x for x in lines if any(w in x for w in ("RACECHECK", "ERROR", "__"))] or lines[-1:]
-    print(f"{step} {subject}: {' '.join(' '.join(said).split())[:200]}", flush=True)
-    return journal.add(step, subject, program=None, of=which, status=status, why=said[-8:])
-
-
 def bounded(command: Sequence[str], seconds: float) -> tuple[int | None, str]:
     """The status of a command and what it prints; it ends in time, with all that it started, and
     has no status then.
@@ -279,12 +229,3 @@ def bounded(command: Sequence[str], seconds: float) -> tuple[int | None, str]:
             os.killpg(child.pid, signal.SIGKILL)
             return None, f"nothing in {seconds:.0f} s"
     return child.returncode, text
-
-
-def one(pack: Pack, device: Device, which: str) -> None:
-    """Run one program of a case, by its key. Raises WrongAnswer and RunError."""
-    name, _, key = which.rpartition("/")
-    case = VERIFY[name] if name in VERIFY else SPEED[name]
-    bench = Bench(device, case.problem(pack.small and name in SPEED).dag)
-    (program, *_) = (p for p in pack.programs(name) if p.key == key)
-    bench.load(program.artifact).check()

@@ -8,37 +8,39 @@ from typing import Any
 
 import pytest
 from benchmarks.cases import CASES
-from benchmarks.comparison import Results, entry_of
-from benchmarks.operators import DEFAULT, curve
+from benchmarks.comparison import is_worse
+from benchmarks.operators import HEAD, OperatorResults, curve, entry_of, row
 from benchmarks.peers.process import SideError
 from benchmarks.turns import chosen, installed, outliers
 
 from tilewright.contract.gene import Gene
-from tilewright.records.rows import Trial
+from tilewright.records.rows import DEFAULT, Trial
 
 
 def entry(case: str, ours: float, **peers: float) -> dict[str, Any]:
-    return entry_of(case, {"tilewright": ours, **peers}, "tilewright", 10**9, ours / 2)
+    return entry_of(case, {"tilewright": ours, "untuned": 0.003, **peers}, 10**9)
 
 
 def test_an_entry_compares_with_the_best_peer() -> None:
     found = entry("C2D-0-b1", 0.002, torch=0.004, openvino=0.003)
     assert found["ratio_best_peer"] == pytest.approx(1.5)
     assert found["gflops"] == pytest.approx(500)
-    assert found["roofline_fraction"] == pytest.approx(0.5)
+    assert found["ratio_untuned"] == pytest.approx(1.0) and not is_worse(found)
+    assert is_worse(entry("C2D-0-b1", 0.0031)) and not is_worse({"median_s": 1.0})
+    assert row(found)[:3] == ["C2D-0-b1", "2 ms", "3 ms"] and len(row(found)) == len(HEAD)
     assert found["peers"] == {"torch": 0.004, "openvino": 0.003}
 
 
 def test_results_resume_and_replace(tmp_path: Path) -> None:
     file = tmp_path / "results.json"
-    first = Results.read(file)
+    first = OperatorResults.read(file)
     first.head = {"machine": {"target": "cpu"}}
     first.put(entry("GMM-0-b1", 1.0, torch=1.0))
     first.put(entry("C2D-0-b1", 1.0, torch=4.0))
     first.fail("C2D-1-b1", "died")
     first.write()
 
-    second = Results.read(file)
+    second = OperatorResults.read(file)
     assert (second.cases, second.failed, second.head) == (first.cases, first.failed, first.head)
     second.put(entry("C2D-0-b1", 2.0, torch=4.0))
     second.put(entry("C2D-1-b1", 1.0, torch=2.0))
@@ -52,7 +54,7 @@ def test_results_resume_and_replace(tmp_path: Path) -> None:
 
 
 def test_a_failure_takes_the_place_of_figures() -> None:
-    results = Results()
+    results = OperatorResults()
     results.put(entry("C2D-0-b1", 1.0, torch=4.0))
     results.fail("C2D-0-b1", "outputs differ")
     assert results.to_json()["cases"] == []
@@ -60,7 +62,7 @@ def test_a_failure_takes_the_place_of_figures() -> None:
 
 
 def test_summary() -> None:
-    results = Results()
+    results = OperatorResults()
     results.put(entry("C2D-0-b1", 1.0, torch=8.0, openvino=4.0))
     results.put(entry("C2D-1-b1", 1.0, torch=1.0))
     results.put(entry("NRM-0-b1", 2.0, openvino=1.0))
@@ -71,14 +73,14 @@ def test_summary() -> None:
     assert (summary["at_least_par"], summary["compared"]) == (2, 3)
     assert summary["worst"] == {"case": "NRM-0-b1", "ratio": 0.5}
     assert summary["operators"] == {"C2D": pytest.approx(2.0), "NRM": pytest.approx(0.5)}
-    assert Results().summary()["geomean_best_peer"] is None
+    assert OperatorResults().summary()["geomean_best_peer"] is None
 
 
 def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "results.json"
     file.write_text('{"cases": 3}')
     with pytest.raises(ValueError, match=r"results\.json"):
-        Results.read(file)
+        OperatorResults.read(file)
 
 
 def test_cases_are_chosen_by_names_and_globs() -> None:

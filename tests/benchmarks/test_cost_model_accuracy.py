@@ -119,7 +119,7 @@ def test_the_whole_report(
     file = tmp_path / "figures.json"
     assert cost_model.main(["--db", str(records), "--json", str(file)]) == 0
     text = capsys.readouterr().out
-    assert "40 programs of 2 tasks" in text and "misses 0.958" in text
+    assert "40 programs of 2 tasks" in text and "the paper (random 20 %, all)" in text
     found = json.loads(file.read_text())
     assert found["machine"] and found["commit"] and found["date"]
     assert set(found["figure_11"]) == {

@@ -13,8 +13,8 @@ from benchmarks.edges import COPIED, HEAD, KIND_OF, QUICK, EdgeResults, entry_of
 from benchmarks.models.export import export
 from benchmarks.models.table import CASES, EDGES
 from benchmarks.page import page
+from benchmarks.peers.copying import copy_side
 from benchmarks.peers.network_subject import ServedNetwork
-from benchmarks.roofline import copy_side
 from benchmarks.turns import chosen
 from simulated_device import simulate
 from tiny_network import save_tiny
@@ -147,12 +147,11 @@ def test_figures_of_a_case_and_of_all() -> None:
     assert alone["ratio_best_peer"] is None and row(alone)[-3:] == [NONE] * 3
 
 
-def test_the_page_has_a_section(tmp_path: Path) -> None:
-    results = EdgeResults(tmp_path / "edges.json")
+def test_the_page_has_a_summary_and_a_table() -> None:
+    results = EdgeResults()
     origin = {"machine": "some CPU", "commit": "abc", "date": "2026-01-02T03:04:05+00:00"}
     results.head = {"machine": {}, "provenance": origin}
     results.put(entry_of("exp-1000000-b1", {**SECONDS, "copy": 8e-4}))
-    results.write()
-    text = page(tmp_path)
-    assert "## What moves data" in text and "| exp-1000000-b1 | 1 ms | 2 ms |" in text
-    assert "reach 80 % of the bandwidth of a copy of as many bytes at least (exp-1000000" in text
+    text = page("edges", {"orders": results.to_json()})
+    assert "# What moves data" in text and "| exp-1000000-b1 | 1 ms | 2 ms |" in text
+    assert "- copy share: 0.80 (exp-1000000-b1)" in text and "## orders" in text

@@ -21,6 +21,7 @@ from benchmarks.bolt_problems import product
 from benchmarks.deadline import Deadline
 from benchmarks.gpu_peaks import Peaks, kernels
 from benchmarks.gpu_suite import FILE, main
+from benchmarks.report import markdown
 from benchmarks.suite import build as building
 from benchmarks.suite import drill, ladder
 from benchmarks.suite.bench import Bench, arrays_of, spec_of
@@ -33,7 +34,7 @@ from benchmarks.suite.pack import PEAKS, Pack, Program, packed, unpacked
 from benchmarks.suite.peers import Peers
 from benchmarks.suite.rungs import program_of
 from benchmarks.suite.speed import Visit, turned
-from benchmarks.suite.table import cells, found, kept, lines, section
+from benchmarks.suite.table import cells, found, kept, lines, parts
 from benchmarks.suite.verify import Work, verify
 from benchmarks.suite.watch import watch
 
@@ -114,7 +115,7 @@ def test_a_drill_measures_all_but_what_hangs_and_what_is_wrong(
     count = len(pack.programs(CHECKED))
     assert f"verified {count} programs in 1 cases: 1 wrong, 0 failed, 1 did not end" in shown
     content = json.loads((tmp_path / "found.json").read_text())
-    assert content["commit"] and f"{count} programs in 1 cases" in section(content)
+    assert content["commit"] and f"{count} programs in 1 cases" in markdown(parts(content))
 
 
 @pytest.mark.torch
@@ -511,7 +512,7 @@ def test_the_table_has_ratios() -> None:
     shown = lines(known)
     assert "verified 1 programs in 1 cases: 0 wrong, 0 failed, 1 did not end" in shown
     assert "left out: figures of another" in shown
-    assert "| case | t: block 8 | 1 ms | 2.0 | (0.50) |" in section(kept(book))
+    assert "| case | t: block 8 | 1 ms | 2.0 | (0.50) |" in markdown(parts(kept(book)))
 
 
 @pytest.mark.parametrize("name", [*SPEED, *VERIFY])
@@ -558,7 +559,7 @@ def begin(work):
 
 verify.begin = begin
 book = Journal.open(Path(sys.argv[1]), (), "card", Deadline.after(1), ())
-sys.exit(gpu_suite._work(SimpleNamespace(journal=book), ()))
+sys.exit(gpu_suite._work(SimpleNamespace(journal=book)))
 """
 
 

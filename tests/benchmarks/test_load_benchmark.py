@@ -3,56 +3,38 @@
 from __future__ import annotations
 
 import json
-import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from benchmarks.busy import BusyLoops
-from benchmarks.load import Cell, LoadResults, arguments, cells_of, main, rotated, sides_of
-from benchmarks.load_report import bars, figures
-from benchmarks.parallel_call import lines, parallel_call
+from benchmarks.load import HEAD, SUITE, LoadResults, entry_of, figures, main, rotated, row
+from benchmarks.models.table import CASES
 from benchmarks.peers.paced import Pace, latencies
 from benchmarks.peers.subjects import Side
 from tiny_network import save_tiny
 
-from tilewright.front.machine import host_target
-
-
-@pytest.fixture(autouse=True)
-def few_calls(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A parallel region takes milliseconds where other processes need the cores."""
-    for name in ("HOT_CALLS", "RESTED_CALLS", "WARM_CALLS"):
-        monkeypatch.setattr(f"benchmarks.parallel_call.{name}", 2)
-
 
 @pytest.mark.thorough
-def test_cells_are_measured_once_and_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_cases_are_measured_once_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     save_tiny(tmp_path / "onnx")
     monkeypatch.setenv("TILEWRIGHT_CACHE", str(tmp_path / "cache"))
+    tiny = replace(SUITE, names=("tiny-b1:1:1",))
     file = tmp_path / "load.json"
-    words = ["--networks", "tiny-b1", "--folder", str(tmp_path / "onnx"), "--json", str(file)]
-    words += ["--loads", "1", "--pauses", "1", "--processes", "", "--turns", "2"]
-    words += ["--seconds", "0.01", "--calls", "1", "--sides", "untuned,library,onnxruntime"]
-    assert main([*words, "--threads", ""]) == 0
-    (entry,) = json.loads(file.read_text())["cases"]
-    assert entry["case"] == "tiny-b1, 1 loops, 1 ms"
-    assert entry["machine"] and entry["commit"] and entry["date"]
-    assert list(entry["sides"]) == ["untuned", "library", "onnxruntime"]
+    words = ["--folder", str(tmp_path / "onnx"), "--json", str(file), "--peers", "onnxruntime"]
+    words += ["--rounds", "2", "--seconds", "0.01", "--calls", "1", "--db", str(tmp_path / "n.db")]
+    assert main(words, tiny) == 0
+    found = json.loads(file.read_text())
+    (entry,) = found["cases"]
+    assert entry["case"] == "tiny-b1:1:1" and entry["commit"] and entry["ours"] == "untuned"
+    assert list(entry["sides"]) == ["untuned", "onnxruntime"]
     for one in entry["sides"].values():
         assert 0 < one["median_s"] <= one["p95_s"] <= one["p99_s"] <= one["worst_s"]
         assert len(one["turn_medians_s"]) == 2 <= one["calls"]
-    shown = capsys.readouterr().out
-    assert "untuned: median at most onnxruntime's" in shown and "a parallel call costs" in shown
-
-    assert main([*words, "--threads", "2"]) == 0
-    found = json.loads(file.read_text())
-    assert found["cases"][0] == entry, "what the file holds is not measured again"
-    assert [e["threads"] for e in found["cases"]] == [1, 2] and not found["failed"]
-    assert len(found["summary"]["bars"]) == 2 * 3
+    assert len(row(entry)) == len(HEAD)
+    assert main(words, tiny) == 0 and json.loads(file.read_text()) == found
 
 
 def alive(pid: int) -> bool:
@@ -80,66 +62,38 @@ def test_a_loop_that_ended_is_noticed() -> None:
 
 
 def test_percentiles_are_calls_that_were_made() -> None:
-    found = figures([float(n) for n in range(1, 101)])
+    found = figures([[float(n) for n in range(1, 51)], [float(n) for n in range(51, 101)]])
     assert (found["median_s"], found["p95_s"], found["p99_s"]) == (51, 96, 100)
     assert (found["worst_s"], found["calls"]) == (100, 100)
+    assert found["turn_medians_s"] == [25.5, 75.5]
 
 
-def entry(case: str, ours: float, peer: float, calls: int = 200) -> dict[str, Any]:
-    def one(seconds: float) -> dict[str, float]:
-        return {"median_s": seconds, "p95_s": seconds, "p99_s": seconds, "calls": calls}
-
-    return {"case": case, "sides": {"untuned": one(ours), "onnxruntime": one(peer)}}
+def entry(case: str, ours: float, **peers: float) -> dict[str, Any]:
+    sides = {name: figures([[s]]) for name, s in {"untuned": ours, **peers}.items()}
+    return entry_of(case, sides, "untuned")
 
 
-def test_bars_name_the_cells_that_miss_them() -> None:
-    found = bars([entry("a", 1.0, 1.0), entry("b", 1.1, 1.0), entry("c", 1.5, 1.0, calls=50)])
-    assert [str(bar) for bar in found] == [
-        "untuned: median at most onnxruntime's: missed in 2 of 3 cells: b (1.10), c (1.50)",
-        "untuned: 95 % at most onnxruntime's: missed in 2 of 3 cells: b (1.10), c (1.50)",
-        "untuned: 99 % at most 1.2 times onnxruntime's: met in all 2 cells",
-    ]
+def test_cases_are_compared_with_the_best_peer() -> None:
+    results = LoadResults()
+    results.put(entry("bert-base-b1:0:0", 2.0, openvino=1.0))
+    results.put(entry("resnet50-b1:2:0", 1.0, onnxruntime=3.0, openvino=2.0))
+    results.put(entry("resnet50-b1:0:0", 1.0))
+    alone, first, second = results.sorted()
+    assert first["case"] == "resnet50-b1:2:0" and first["ratio_p95"] == 2.0
+    assert second["ratio_median"] == 0.5 and alone["ratio_p95"] is None
+    assert row(first)[1:5] == ["1 s", "1 s", "1 s", "2 s"] and row(alone)[4] == row(alone)[7]
+    summary = results.summary()
+    assert summary["worst_at_95_%"] == {"case": "bert-base-b1:0:0", "ratio": 0.5}
+    assert summary["at_most_the_best_peer_s_at_95_%"] == 1
 
 
-def test_threads_call_at_once_and_a_side_may_make_calls_for_them() -> None:
-    seen: set[int] = set()
-    made: list[int] = []
-
-    def call() -> None:
-        seen.add(threading.get_ident())
-
-    def another() -> Any:
-        made.append(1)
-        return call
-
-    side = Side(call, lambda: np.zeros(1), another=another)
-    assert len(latencies(side, Pace(0.0, calls=4, threads=3))) >= 3
-    assert len(seen) == 3 and len(made) == 2
+def test_a_turn_has_pauses_and_an_end() -> None:
+    calls: list[int] = []
+    side = Side(lambda: calls.append(1), lambda: np.zeros(1))
+    assert 4 <= len(latencies(side, Pace(1e-3, calls=4))) < len(calls)
     assert len(latencies(side, Pace(1.0, calls=1, pause_s=0.3))) <= 4
 
 
-def test_an_error_in_a_thread_is_the_sides() -> None:
-    def call() -> None:
-        if threading.current_thread() is not threading.main_thread():
-            raise ValueError("in a thread")
-
-    with pytest.raises(ValueError, match="in a thread"):
-        latencies(Side(call, lambda: np.zeros(1)), Pace(0.0, threads=2))
-
-
-def test_cells_and_turns() -> None:
-    cells = cells_of("n-b1", arguments(["--quick"]))
-    assert [c.case for c in cells[:2]] == ["n-b1, 0 loops, 0 ms", "n-b1, 0 loops, 20 ms"]
-    assert len(cells_of("n-b1", arguments([]))) == 4 * 3 + 3
-    assert "2 processes" in cells[-1].case
+def test_names_and_turns() -> None:
+    assert {name.split(":")[0] for name in LoadResults.names} <= set(CASES)
     assert rotated(["a", "b", "c"], 2) == ["a", "b", "c", "b", "c", "a"]
-    results = LoadResults(None, {}, {cells[0].case: {"tried": ["untuned", "openvino"]}})
-    assert results.holds(cells[0], ["untuned"]) and not results.holds(cells[1], ["untuned"])
-    assert not results.holds(Cell("n-b1"), ["library"])
-    with pytest.raises(ValueError, match="ours"):
-        sides_of("onnxruntime")
-
-
-def test_a_parallel_call_has_a_cost_hot_and_after_a_rest() -> None:
-    found = parallel_call(host_target(), turns=1)
-    assert set(found) == {"hot", "rested"} and len(lines(found)) == 2

@@ -12,7 +12,6 @@ from benchmarks.operator_sets import (
     SETS,
     Bridge,
     by_family,
-    cells,
     has_winograd,
     pairs,
 )
@@ -85,10 +84,6 @@ def test_bert_has_the_published_pairs() -> None:
     families = by_family(e.case for e in SETS["BERT-Base"]).values()
     counts = [sum(comparable(*pair) for pair in permutations(nests, 2)) for nests in families]
     assert counts == [4, 0]
-
-
-def test_a_row_of_the_table_counts_one_family() -> None:
-    assert cells(SETS["ResNet50"]) == ["20 C2D", "20", "24", "44", "7.71"]
 
 
 @pytest.mark.parametrize("kind", PAIR_TYPES)

@@ -1,4 +1,4 @@
-"""docs/performance.md says what benchmarks/results holds; every kind of result has a section."""
+"""The pages of results: what benchmarks/results holds is what they say; every figure has a file."""
 
 from __future__ import annotations
 
@@ -8,18 +8,12 @@ from typing import Any
 
 import pytest
 from benchmarks.commit import number_of, origins
-from benchmarks.comparison import Results, entry_of
-from benchmarks.page import PAGE, SECTIONS, page
-from benchmarks.page_words import budgets, mixture
+from benchmarks.page import FOLDER, PAGE, README, SCOREBOARD, SCRIPTS, page, pages
+from benchmarks.papers import GPU, PAPERS, row
 from benchmarks.provenance import RESULTS
-from benchmarks.reuse_ranges import RANGES
-from benchmarks.reuse_sets import summary as sets_summary
-
-from benchmarks import chains, edges, networks, profiler, reuse_sets
+from benchmarks.report import budgets, figure, mixture, told
 
 ORIGIN = {"machine": "some CPU, 2 threads", "commit": "abc", "date": "2026-01-02T03:04:05+00:00"}
-
-
 COMMITTED = {f.stem: json.loads(f.read_text()) for f in RESULTS.glob("*.json")}
 needs_history = pytest.mark.skipif(
     number_of("HEAD") is None, reason="commits are numbered by git's whole history"
@@ -27,9 +21,13 @@ needs_history = pytest.mark.skipif(
 
 
 @needs_history
-def test_the_page_in_the_repository_is_that_of_its_results() -> None:
-    assert PAGE.read_text() == page(), "run python -m benchmarks.page"
-    assert set(COMMITTED) <= set(SECTIONS)
+def test_the_pages_in_the_repository_are_those_of_its_results() -> None:
+    written = pages()
+    for file, text in written.items():
+        assert file.read_text(encoding="utf-8") == text, "run python -m benchmarks.page"
+    assert set(FOLDER.glob("*.md")) <= set(written)
+    known = {SCOREBOARD, *SCRIPTS, *(stem for more in SCRIPTS.values() for stem in more)}
+    assert set(COMMITTED) <= known
 
 
 @needs_history
@@ -39,33 +37,16 @@ def test_results_are_of_commits_of_this_repository(name: str) -> None:
     assert found and all(number_of(one.commit) for one in found)
 
 
-@pytest.mark.parametrize(
-    "name, summary",
-    [
-        ("chains", chains.ChainResults),
-        ("prologues", chains.ChainResults),
-        ("edges", edges.EdgeResults),
-        ("networks", networks.NetworkResults),
-        ("operators_avx2", Results),
-        ("profiler", profiler.summary),
-        ("reuse_sets", reuse_sets.summary),
-    ],
-)
-def test_summaries_are_those_of_the_cases_beside_them(name: str, summary: Any) -> None:
-    found = COMMITTED[name]
-    made = summary(found) if "cases" not in found else summary.read(RESULTS / f"{name}.json")
-    again = made.summary() if isinstance(made, Results) else made
-    assert rounded(again) == rounded(found["summary"])
-
-
-def rounded(summary: Any) -> Any:
-    return json.loads(json.dumps(summary), parse_float=lambda digits: round(float(digits), 9))
+def test_performance_fits_a_sitting() -> None:
+    assert len(PAGE.read_text(encoding="utf-8").split()) <= 1500
 
 
 def test_without_results_there_are_no_figures(tmp_path: Path) -> None:
-    text = page(tmp_path)
-    assert "##" not in text
-    assert all(f"`{name}`" in text for name in SECTIONS)
+    found = pages(tmp_path)
+    assert set(found) == {PAGE, README, FOLDER / "papers.md"}
+    assert "There is no scoreboard" in found[PAGE] and "##" not in found[PAGE]
+    assert "`make demo` says it of your machine" in found[README]
+    assert "number" not in found[FOLDER / "papers.md"]
 
 
 def test_a_file_of_several_commits_or_machines_says_so() -> None:
@@ -80,52 +61,39 @@ def test_a_file_of_several_commits_or_machines_says_so() -> None:
 
 def test_budgets_that_differ_are_said() -> None:
     assert budgets([{}]) == ""
-    assert budgets([{"trials": 128}] * 3) == "Every case has 128 trials. "
+    assert budgets([{"trials": 128}] * 3) == "Every case has 128 trials."
     several = [{"trials": 64}, {"trials": 128}, {"trials": 64}]
-    assert budgets(several) == "**Budgets differ**: of trials 2 cases 64, 1 cases 128. "
+    assert budgets(several) == "**Budgets differ**: of trials 2 cases 64, 1 cases 128."
 
 
-def test_operators_show_ratios_verdict_and_curve(tmp_path: Path) -> None:
-    results = Results(tmp_path / "operators.json")
-    results.head = {
-        "machine": {},
-        "ceilings": {"fma_flops": 4e11, "call_s": 1e-6},
-        "provenance": ORIGIN,
-    }
-    for case, ours, peer in (("GMM-2-b1", 1e-3, 2e-3), ("TBS-0-b1", 1e-3, 0.5e-3)):
-        facts: dict[str, Any] = {"trials": 70, "curve": [(0, 4e-3), (16, 2e-3), (65, 1e-3)]}
-        results.put(entry_of(case, {"us": ours, "torch": peer}, "us", 10**8, 5e-4, **facts))
-    results.write()
-    text = page(tmp_path)
-    rows = {line.split(" |")[0].removeprefix("| "): line for line in text.splitlines()}
-    assert "commit abc (not in this repository); 2026-01-02" in text and "400 GFLOP/s" in text
-    assert "2.00" in rows["operators"] and "0.50" in rows["subgraphs"]
-    # untuned, after 16 and 64 trials, after all
-    assert rows["GMM-2-b1"].endswith("| 70 | 25.0 | 50.0 | 50.0 | 100.0 |")
-    assert "Of 1 operators, 1 are" in text and "Of 1 subgraphs, 0 are" in text
-    assert "TBS-0-b1 (0.50)" in text
+def test_a_summary_is_a_list_and_tables() -> None:
+    worst = {"case": "a", "ratio": 0.5}
+    by_kind = {"bytes": {"cases": 2, "worst": worst}, "int32": {"cases": 1, "mean": 2.0}}
+    table, lines = told(
+        {"cases": 3, "worst": worst, "none": None, "kinds": by_kind, "groups": {"x": 1.5}}
+    )
+    assert lines == "- cases: 3\n- worst: 0.50 (a)\n- groups: x 1.50"
+    assert list(table[0]) == ["kinds", "cases", "worst", "mean"]
+    assert table[1] == [["bytes", "2", "0.50 (a)", "–"], ["int32", "1", "–", "2.00"]]
+    assert figure([0.9, 1.1]) == "0.90 to 1.10" and figure(["a", "b"]) == "a, b"
 
 
-def test_the_other_sections_read_their_benchmarks_files(tmp_path: Path) -> None:
-    run = {"best_s": [2e-3, 1e-3]}
-    original = {"machine": "another CPU", "trials": 120, "best_s": 3e-3}
-    original |= {"seconds_per_trial": 3.5, "ours_s": 1e-3}
-    case = {"runs": [run] * 3, "flops": 10**8, "original": original}
-    case["median"] = {"seconds_per_trial": 0.1, "best_s": 1e-3, "part_s": {"0.5": 20, "0.95": 80}}
+def test_a_page_says_how_its_script_measures_and_what_each_file_holds() -> None:
+    entry = {"case": "GMM-2-b1", "median_s": 1e-3, "peers": {"torch": 2e-3}, "trials": 70}
+    entry |= {"ratio_best_peer": 2.0, "gflops": 100.0}  # of an older file: without untuned
+    content = {"provenance": ORIGIN, "cases": [entry], "failed": {"TBS-0-b1": "died"}}
+    text = page("operators", {"operators": content, "operators_avx2": content})
+    assert text.startswith("# The published operators and subgraphs")
+    assert "    python -m benchmarks.operators" in text and text.count("## operators") == 2
+    assert "some CPU, 2 threads; commit abc (not in this repository); 2026-01-02." in text
+    assert "| GMM-2-b1 | 1 ms | – | 2 ms |" in text and "Failed: TBS-0-b1: died" in text
+
+
+def test_pages_of_searches_read_their_files() -> None:
     accuracy = {"programs": 9, "rmse": 0.1, "r2": 0.9, "pairwise": 0.8}
+    curve = {"median": [1.0, 2.0], "runs": [{"curve": [1.0, 4.0], "confirmed": 3.0}]}
     found: dict[str, Any] = {
-        "convergence": {"cases": {"GMM, 200 trials": case}},
-        "search_speed": {
-            "candidates_per_s": {"GMM": 9e4},
-            "seconds_per_trial": 0.1,
-            "shares": {"run": 0.6},
-        },
-        "ablation": {
-            "case": "GMM",
-            "variants": {
-                "full": {"median": [1.0, 2.0], "runs": [{"curve": [1.0, 4.0], "confirmed": 3.0}]}
-            },
-        },
+        "ablation": {"case": "GMM", "variants": {"full": curve}},
         "cost_model": {
             "programs": 9,
             "tasks": 2,
@@ -133,108 +101,87 @@ def test_the_other_sections_read_their_benchmarks_files(tmp_path: Path) -> None:
             "figure_11": {"random 20 %, all": accuracy},
             "figure_3": [{"completion": 0.5, "pairwise": 0.6, "recall@10": 0.3}],
         },
-        "call_overhead": {"functions": {"sum": {"kernel_us": 1, "beyond_us": {"fn(x)": 3.25}}}},
-        "onnx_conformance": {
-            "onnx": "1.0",
-            "goals": {
-                "node": {
-                    "of": 8,
-                    "passed": 7,
-                    "share": 0.875,
-                    "goal": 0.85,
-                    "given_constants": 2,
-                    "folded": 1,
-                }
-            },
-            "kinds": {"node": {"passed": 7, "failed": 1, "unsupported": 2}},
-            "not_passed": [
-                {"kind": "node", "operator": "Det", "excluded": ""},
-                {"kind": "node", "operator": "If", "excluded": "control flow operator"},
-            ],
-        },
+        "cluster": {"summary": {"busy": {"8": 0.97}, "two_nodes_speedup": 1.9}},
     }
-    tuned = {"trials": 400, "tasks": 20, "seconds": 100.0}
-    found["profiler"] = {
-        "provenance": ORIGIN,
-        "networks": {"n-b1": {"sides": {"profile": tuned}, "seconds": {}}},
-    }
-    speeds = {"seconds": 0.02, "untuned_s": 0.025, "first_s": 0.018}
-    found["repvgg"] = {"provenance": ORIGIN, "networks": {"repvgg-a0-gelu-b1": speeds}}
-    times = {"median_s": 1e-3, "p95_s": 2e-3, "p99_s": 3e-3, "worst_s": 4e-3, "calls": 200}
-    sides = {"untuned": times, "onnxruntime": {**times, "median_s": 2e-3}}
-    cost = {"median_us": 1.0, "p95_us": 2.0}
-    found["load"] = {
-        "provenance": ORIGIN,
-        "cases": [{"case": "n-b1, 2 loops, 0 ms", "commit": "def", "sides": sides}],
-        "machine": {"parallel_call": {"hot": cost, "rested": cost}},
-    }
-    for name, content in found.items():
-        head = {} if "provenance" in content else ORIGIN
-        (tmp_path / f"{name}.json").write_text(json.dumps({**head, **content}))
-    lines = page(tmp_path).splitlines()
-    for row in (
-        "| GMM, 200 trials | 3 | 0.100 | 50 | 100 | 20 | 80 |",
-        "| GMM, 200 trials | 120 | another CPU | 3 ms | 3.50 | 1 ms | some CPU, 2 threads "
-        "| 0.100 |",
-        "| full | 0.250 | 0.500 | 3.0 (3.0 to 3.0) |",
+    lines = [
+        line
+        for name, content in found.items()
+        for line in page(name, {name: {**ORIGIN, **content}}).splitlines()
+    ]
+    for line in (
+        "| full | 1 | 2 | 3 (3 to 3) |",
         "| random 20 %, all | 9 | 0.100 | 0.900 | 0.800 |  |  |  |",
         "| 50% | 0.600 | 0.300 |",
-        "| sum | 1.00 | 3.25 |",
-        "| n-b1 | 20 | 400 | 100 |  |  |  |  |  |  |",
-        "| 4 | repvgg-a0-gelu-b1 | 50.0 | 40.0 | 0.900 | 0.955 |",
-        "| n-b1, 2 loops, 0 ms | untuned | 1 ms | 2 ms | 3 ms | 4 ms | 0.50 1.00 1.00 | 200 |",
-        "- untuned: median at most onnxruntime's: met in all 1 cells",
-        "- a parallel call costs at most 5 µs hot: met (1.0 µs; 95 %: 2.0 µs)",
-        "| node | 8 | 7 | 87.5% | 85% | 2 | 1 |",
-        "| node | 7 | 1 | 2 |",
-        "Counted node cases that do not pass: Det (1).",
+        "- busy: 8 0.97",
+        "- two nodes speedup: 1.90",
     ):
-        assert row in lines
+        assert line in lines
 
 
-def test_sections_of_reuse_read_their_benchmarks_files(tmp_path: Path) -> None:
-    throughputs = {"reuse": 0.97, "search": 0.88, "topk": 0.9, "default": 0.8}
-    pair = {side: {"throughput": t, "trials": 12} for side, t in throughputs.items()}
-    listed = {**pair, "all": {"throughput": 0.99, "trials": 200, "expected": 300.0}}
-    per_range = dict.fromkeys(RANGES, 0.5)
-    shares = {"pairs": 4, "held": per_range, "kept": per_range}
-    own = {"trials": 256, "seconds": 80.0, "throughput": 1.0, "needed": 256}
-    reuse = {"trials": 64, "seconds": 20.0, "throughput": 0.98, "needed": 128}
-    sides = {"own": own, "reuse": reuse, "search": {**reuse, "throughput": 0.99}}
-    a_set = {"operators": {"a": {}, "b": {}}, "sides": sides}
-    place = {"target": "cpu:any", "simulated": False}
-    sets = {**place, "search": 128, "sets": {"BERT-Base": a_set}}
-    seconds = {"reuse": 1e-3, "search": 2e-3, "untuned": 4e-3}
-    networks = {"sides": {"reuse": reuse, "search": own}, "networks": {"bert": seconds}}
-    found: dict[str, Any] = {
-        "reuse_pairs": {
-            **place,
-            "pairs": {"a < b": {"type": "C2D", **listed}, "c < d": {"type": "DEP", **pair}},
+PAIR = {
+    side: {"throughput": t, "trials": 12}
+    for side, t in {"reuse": 0.97, "search": 0.88, "topk": 0.9, "default": 0.8}.items()
+}
+LISTED = {**PAIR, "all": {"throughput": 0.99, "trials": 200, "expected": 300.0}}
+OWN = {"trials": 256, "seconds": 80.0, "throughput": 1.0, "needed": 256}
+REUSE = {"trials": 64, "seconds": 20.0, "throughput": 0.98, "needed": 128}
+PLACE = {"target": "cpu:any", "simulated": False, "provenance": ORIGIN}
+ON_REUSE: dict[str, Any] = {
+    "reuse_pairs": {
+        **PLACE,
+        "pairs": {"a < b": {"type": "C2D", **LISTED}, "c < d": {"type": "DEP", **PAIR}},
+    },
+    "reuse_sets": {
+        **PLACE,
+        "search": 128,
+        "sets": {
+            "BERT-Base": {
+                "operators": {"a": {}, "b": {}},
+                "sides": {"own": OWN, "reuse": REUSE, "search": {**REUSE, "throughput": 0.99}},
+            }
         },
-        "reuse_ranges": {"operators": 9, "types": {"C2D": {"all": shares}}},
-        "reuse_sets": {**sets, "summary": sets_summary(sets)},
-        "reuse_networks": {"experiments": {"lengths": networks}},
-    }
-    for name, content in found.items():
-        (tmp_path / f"{name}.json").write_text(json.dumps({"provenance": ORIGIN, **content}))
-    text = page(tmp_path)
-    lines = text.splitlines()
-    where = "some CPU, 2 threads; commit abc (not in this repository); 2026-01-02."
-    assert text.count(where) == len(found)
-    for row in (
+    },
+}
+
+
+def test_pages_of_reuse_read_their_files() -> None:
+    lines = [
+        line
+        for name, content in ON_REUSE.items()
+        for line in page(name, {name: content}).splitlines()
+    ]
+    for line in (
         "| C2D | 1 | 0.970 | 0.880 | 0.900 | 0.990 | 0.800 | 12 | 200 | 0.970 |",
         "| DEP | 1 | 0.970 | 0.880 | 0.900 |  | 0.800 | 12 |  |  |",
         "The published planner expected 1.50 of what *all* measured on average, 1.50 to 1.50, in 1 "
         "pairs.",
-        "| C2D | all | 4 | 50 / 50 | 50 / 50 | 50 / 50 | 50 / 50 | 50 / 50 | 50 / 50 | 50 / 50 |",
         "| BERT-Base | 2 | reuse | 0.980 | 64 | 4.0 | 128 | 20 |",
         "| geometric mean |  | reuse | 0.980 |  | 4.0 | × 2.0 | ÷ 4.0 |",
         "In the geometric mean reuse reaches 0.980 of the throughput by 4.0 times fewer trials in "
-        "4.0 times less time; search reaches 0.990 of the throughput by 4.0 times fewer trials in "
         "4.0 times less time.",
-        "A plain search of as many trials is ahead of reuse in 1 of 1 sets:",
-        "| BERT-Base | 2 | 64 | 0.980 | 0.990 | search |",
-        "| lengths, trials |  | 256 | 64 | 4.00 |",
-        "| bert | 4 ms | 2 ms | 1 ms | 2.000 |",
+        "A search of as many trials is ahead of reuse in 1 of 1 sets.",
     ):
-        assert row in lines
+        assert line in lines
+
+
+def test_the_papers_have_a_row_for_every_figure() -> None:
+    where = {name[: name.index(" ")]: [c.where for c in claims] for name, claims in PAPERS.items()}
+    assert {f"figure {n}" for n in (5, 7, 8, 9, 10)} <= set(where["ETO"])
+    assert {f"table {n}" for n in range(1, 7)} <= set(where["Bolt"])
+    assert {f"figure {n}" for n in range(16, 23)} == set(where["Hidet"])
+    told_there = " ".join(where["Ansor"])
+    assert all(f"{n}" in told_there for n in range(3, 12))
+
+
+def test_a_claim_reads_its_file_or_says_what_is_lacking() -> None:
+    claims = {(name.split()[0], c.where): c for name, of in PAPERS.items() for c in of}
+    estimates = row(claims["ETO", "figure 5"], ON_REUSE)
+    assert estimates[4] == "1.50 (1.50 to 1.50) in 1 pairs"
+    assert estimates[5:] == ["some CPU, 2 threads", "abc (not in this repository)"]
+    assert row(claims["ETO", "figure 10"], ON_REUSE)[4] == "4.0 to 4.0 times less time in 1 sets"
+    assert row(claims["ETO", "figure 5"], {})[4:] == ["not measured", "", ""]
+    assert row(claims["Bolt", "table 2"], {})[4] == GPU
+    entry = {"case": "gpt2-b1", "ratio_best_peer": 1.5, "match": {}}
+    board = {"provenance": ORIGIN, "parts": {"networks": {"cases": [entry]}}}
+    (ours,) = row(claims["Ansor", "figure 9, CPU"], {"scoreboard": board})[4:5]
+    assert ours == "1.50 of the best library in the geometric mean of 1, at least 1.50 (gpt2-b1)"

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from benchmarks.metrics import (
+from benchmarks.cost_model import (
     TOP,
     accuracy,
     pairwise,

@@ -11,9 +11,9 @@ import pytest
 from benchmarks.cases import Case, conv2d
 from benchmarks.deadline import Deadline
 from benchmarks.operator_sets import SETS, Entry
-from benchmarks.reuse_plans import Foreseen
 from benchmarks.reuse_records import task_of
 from benchmarks.reuse_sets import (
+    Foreseen,
     head,
     known_as,
     main,
@@ -85,23 +85,6 @@ def test_a_set_is_searched_and_measured_once(run: Any, monkeypatch: pytest.Monke
     plan = more["sides"]["bridges all"]["plan"]
     assert plan["reuses"] == 0 or plan["spent"] > 0
     assert "bridges all" in run()["summary"]["sides"]
-
-
-def test_plans_are_shown_without_a_trial(
-    run: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Of four ways: two to reuse, without bridges and with all of them."""
-    batches = simulate(monkeypatch)
-    words = ["--plans", "ranked,all", "--bridges", "0,all", "--target", "cuda:h100"]
-    assert run(*words, "--search", "200") is None and not batches
-    first, *lines = (line.split() for line in capsys.readouterr().out.splitlines())
-    assert first[0] == "set"
-    assert [line[:4] for line in lines] == [
-        ["tiny", "2", mode, hops] for mode in ("ranked", "all") for hops in ("0", "all")
-    ]
-    for *_, searched, reuses, programs, of_reuses in lines:
-        assert (searched, reuses) == ("1", "1")
-        assert int(programs) == 200 + int(of_reuses)
 
 
 def test_an_operator_is_searched_once_for_all_sets() -> None:

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.reuse_sets import SMALL, main
+from benchmarks.operator_sets import entries, square
+from benchmarks.reuse_sets import main
 from benchmarks.simulated_gpu import SPREAD, SimulatedGpu
 
 from tilewright.cost.usage import Usage
@@ -35,12 +36,13 @@ def test_the_factor_is_smooth_and_bounded() -> None:
 
 @pytest.mark.thorough
 def test_sets_are_tuned_on_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two convolutions of the small set on two devices; a real one's figures are not mixed in."""
-    few = {"small": SMALL["small"][:3:2]}
-    monkeypatch.setattr("benchmarks.reuse_sets.SMALL", few)
+    """Two convolutions on two devices; a real one's figures are not mixed in."""
+    shapes = ((28, 16, 16, 1, 1), (28, 16, 64, 1, 1))
+    few = {"small": entries("small", square((1, shape) for shape in shapes))}
+    monkeypatch.setattr("benchmarks.reuse_sets.QUICK", few)
     monkeypatch.setattr("benchmarks.reuse_sets.QUICK_SEARCH", SEARCH)
     file = tmp_path / "gpu.json"
-    words = ["reuse_sets", "--small", "--folder", str(tmp_path), "--json", str(file)]
+    words = ["reuse_sets", "--quick", "--folder", str(tmp_path), "--json", str(file)]
 
     def run(*more: str) -> Any:
         monkeypatch.setattr("sys.argv", [*words, "--target", "cuda:h100", *more])

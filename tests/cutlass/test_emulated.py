@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from benchmarks.cutlass_programs import EMULATED, NAMES, Batch, Random, draw
 from problems import (
     IN_REGISTERS,
     IN_SHARED,
@@ -24,6 +23,7 @@ from problems import (
     two_convolutions,
     two_products,
 )
+from random_programs import EMULATED, NAMES, Batch, Random, draw
 
 from tilewright.build.native import native_artifact
 from tilewright.cutlass.architectures import Architecture
@@ -43,11 +43,11 @@ def program(
     return Random(dag, match(name, dag, where), parameters)
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize(
+    "seed", [1, 2, *(pytest.param(seed, marks=pytest.mark.thorough) for seed in range(3, 11))]
+)
 def test_random_programs_equal_the_mathematics(seed: int) -> None:
-    """Random templates, parameters, ragged extents and epilogues; `benchmarks.cutlass_programs`
-    goes through more of them.
-    """
+    """Random templates, parameters, ragged extents and epilogues."""
     programs = [draw(np.random.default_rng([seed, i]), NAMES[i % 4]) for i in range(DRAWN)]
     wrong = Batch.of(programs, seed).wrong()
     assert not any(wrong), [str(p) for p, n in zip(programs, wrong, strict=True) if n]

@@ -13,7 +13,7 @@ from functools import cache, partial
 
 import numpy as np
 import pytest
-from benchmarks.template_problems import Problem
+from template_problems import Problem
 
 from devices import tools
 from planted import Bug, Change, broken, edited, on, waiting_less, without

@@ -12,7 +12,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from benchmarks.template_problems import Problem
+from template_problems import Problem
 
 from devices import tools
 from planted import Bug, Change, broken, changed, edited, on, waiting_less, without

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from benchmarks.template_problems import Problem, drawn_gene
+from template_problems import Problem, drawn_gene
 
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG

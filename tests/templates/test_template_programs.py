@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from benchmarks.template_problems import drawn
+from template_problems import drawn
 
 from devices import tools
 from tilewright.build.compile import build_nest

@@ -23,8 +23,6 @@ core's caches from call to call does so here, too.
 
 Each figure is the best of several calls, because anything else that runs only takes away. A call's
 figure is timed in Python, as benchmarks time what they call: nothing can be called for less.
-
-`python -m benchmarks.ceilings` prints them.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ for the loops L of the operator and L' of the relative:
 
 CPUs: what carries over is the register tile, of which there are then as many more as there are more
 outputs, and the level of the caches that a block fits in; how many blocks there are is free. The
-widths are those that keep nine of ten good programs (benchmarks.reuse_ranges).
+widths are those that keep nine of ten good programs (docs/reuse.md).
 """
 
 from __future__ import annotations
