@@ -189,7 +189,7 @@ def test_a_state_from_elsewhere() -> None:
         stream.fill(rows)
     with pytest.raises(InputError, match=r"states: missing past\.value"):
         stream.fill({"past.key": rows["past.key"]})
-    with pytest.raises(InputError, match="past.key must be float32 of shape"):
+    with pytest.raises(InputError, match="key must be float32 of shape"):
         stream.fill({**rows, "past.key": np.ones((1, 3, 2, 4), np.float32)})
 
 
