@@ -8,11 +8,14 @@ import pytest
 
 import tilewright as tw
 from tilewright.contract.sizes import Size
+from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Var
 from tilewright.front.models import Task
 from tilewright.ground.errors import ExprError
 from tilewright.records.database import Database
 from tilewright.search.tasks import TuningTask
+from tilewright.space.space import Space
+from tilewright.target import Target
 
 S = Var("S")
 
@@ -56,3 +59,12 @@ def test_tuned_for_a_range_and_found_again(tmp_path: Path) -> None:
     with Database.open(db) as database:
         assert [t.id for t in database.trials()] == [t.id for t in trials]
     assert again.tasks[0].trials == 2
+
+
+def test_a_sum_along_a_size_is_not_factored() -> None:
+    """How many steps a part would have is no number."""
+    x, k = tw.placeholder((8, S), name="x"), tw.reduce_axis(S, "k")
+    y = tw.compute((8,), lambda i: tw.sum(x[i, k], k), name="y")
+    dag, target = ComputeDAG([y], (Size("S", 1, 4000),)), Target.parse("cpu cores=2")
+    names = [[s.name for s in Space(d, target).sketches] for d in (dag.heaviest, dag)]
+    assert [any("rfactor" in name for name in found) for found in names] == [True, False]

@@ -145,6 +145,16 @@ def test_a_permuted_operand_that_is_reused_is_copied(target: Target) -> None:
     assert places == {"at c", "at c.local", "inline", "root"} and tiled
 
 
+@pytest.mark.parametrize(("rows", "is_copied"), [(1, False), (2, True)])
+def test_a_permuted_operand_that_is_used_once_is_not(
+    rows: int, is_copied: bool, target: Target
+) -> None:
+    turned = ops.transpose(given(40, 24, name="y"), (1, 0), name="turned")
+    product = ops.matmul(given(rows, 24), turned, name="c")
+    sketches = Space(ComputeDAG([product]), target).sketches
+    assert any("turned" in s.stages for s in sketches) == is_copied
+
+
 def iterations(node: Node, stage: str, around: int = 1) -> int:
     """How often a concrete nest stores to a stage."""
     if isinstance(node, Store):

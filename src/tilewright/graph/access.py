@@ -24,7 +24,18 @@ from tilewright.expr.contraction.groups import narrow_factors
 from tilewright.expr.dtypes import DTYPES
 from tilewright.expr.index.intervals import Interval
 from tilewright.expr.index.simplify import Simplifier
-from tilewright.expr.nodes import Axis, Binary, Call, Expr, Read, Reduce, Tensor, as_expr
+from tilewright.expr.nodes import (
+    Axis,
+    Binary,
+    Call,
+    Const,
+    Expr,
+    Read,
+    Reduce,
+    Tensor,
+    Var,
+    as_expr,
+)
 from tilewright.expr.operators.elementwise import Value as Operand
 from tilewright.expr.reference import compute_of, extents_of, sizes
 from tilewright.expr.sizes import most, ranges_of, stored_shape
@@ -168,6 +179,11 @@ class NodeMath:
         """
         found = self.element_reads(value)
         return bool(found) and all(_is_one_to_one(stage, read) for stage, read in found)
+
+    def takes_along_axes(self, value: Value) -> bool:
+        """Whether each index of every read of `value` is an axis: of a product, not of a window."""
+        found = self.element_reads(value)
+        return all(isinstance(i, Var | Const) for _, read in found for i in read.indices)
 
     def reads_through(self, value: Value, views: Sequence[NodeMath]) -> bool:
         """Whether `value`, which `views` make one after the other, may be read in their operand's

@@ -58,7 +58,7 @@ from tilewright.graph.pairing import Pairing
 from tilewright.target import CpuTarget, GpuTarget, Target
 
 FEW_USES = 4
-"""Of what is moved, by a contraction (measured: keys of 16 to 1500 rows): to move it by itself
+"""Of what is moved, by a product (measured: keys of 16 to 1500 rows): to move it by itself
 takes longer than to read it so often where it is."""
 LARGEST_REGION = 24
 LARGEST_GROUP = 64  # operators; a chain of any length is then compiled in so many equal parts
@@ -340,7 +340,7 @@ class _Fuser:
             return again or (not path and math.reads_once(value))
         views = [self.math[n] for n in path]
         few = math.steps <= FEW_USES * value.elements and is_contraction(math)
-        if math.reuses or few:
+        if math.reuses or (few and math.takes_along_axes(value)):
             return math.reads_through(value, views)
         if not math.vectors_along(value):
             return True

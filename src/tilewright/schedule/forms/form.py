@@ -13,11 +13,22 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from tilewright.expr.dtypes import DType
-from tilewright.expr.nodes import Axis, Const, Expr, Reduce, Select, Tensor, Var, as_expr
+from tilewright.expr.index.extents import ceildiv, plain
+from tilewright.expr.nodes import (
+    Axis,
+    Const,
+    Expr,
+    Extent,
+    Reduce,
+    Select,
+    Shape,
+    Tensor,
+    Var,
+    as_expr,
+)
 from tilewright.expr.tensors import Compute
 from tilewright.expr.traversal import conjuncts
 from tilewright.nest.nodes import For, If, Kind, Node
-from tilewright.schedule.state import extent_int
 
 if TYPE_CHECKING:
     from tilewright.schedule.state import Stage, State
@@ -42,27 +53,29 @@ class Place:
         """The indices of the stage's element for those values of axes."""
         return tuple(self.lowered(a.var, at) for a in self.axes)
 
-    def storage(self, name: str, shape: tuple[int, ...], dtype: DType) -> Tensor:
+    def storage(self, name: str, shape: Shape, dtype: DType) -> Tensor:
         """A tensor that only this form knows."""
         return Tensor(f"{self.tensor.name}.{name}", shape, dtype)
 
-    def loop(self, name: str, extent: int, body: Callable[[Expr], Node]) -> Node:
+    def loop(self, name: str, extent: Extent, body: Callable[[Expr], Node]) -> Node:
         """A loop of that name, one iteration after the other."""
         var = Var(f"{self.tensor.name}.{name}")
-        return For(var, extent, body(var)) if extent > 1 else body(as_expr(0))
+        return body(as_expr(0)) if plain(extent) == 1 else For(var, plain(extent), body(var))
 
-    def along_lanes(self, name: str, extent: int, body: Callable[[Expr], Node]) -> Node:
+    def along_lanes(self, name: str, extent: Extent, body: Callable[[Expr], Node]) -> Node:
         """The same, many iterations at a time."""
+        extent = plain(extent)
         if extent == 1:
             return body(as_expr(0))
         lane = Var(f"{self.tensor.name}.{name}.lane")
-        if extent <= self.lanes:
+        if isinstance(extent, int) and extent <= self.lanes:
             return For(lane, extent, body(lane), Kind.VECTOR)
         outer = Var(f"{self.tensor.name}.{name}")
         value = outer * self.lanes + lane
-        inner = body(value) if extent % self.lanes == 0 else If(value < extent, body(value))
+        fits = isinstance(extent, int) and extent % self.lanes == 0
+        inner = body(value) if fits else If(value < extent, body(value))
         vector = For(lane, self.lanes, inner, Kind.VECTOR)
-        return For(outer, -(-extent // self.lanes), vector)
+        return For(outer, ceildiv(extent, self.lanes), vector)
 
     def over(
         self, what: str, axes: tuple[Axis, ...], body: Callable[[Values], Node], *, lanes: bool
@@ -76,7 +89,7 @@ class Place:
             run = self.along_lanes if lanes and not more else self.loop
             return run(
                 f"{what}.{axis.name}",
-                extent_int(axis.extent),
+                axis.extent,
                 lambda i: inside({**at, axis.name: i}, tuple(more)),
             )
 

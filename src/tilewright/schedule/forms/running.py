@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tilewright.expr.index.extents import plain
 from tilewright.expr.nodes import Axis, Binary, Const, Expr, Read, Var, as_expr, cast
 from tilewright.expr.tensors import Compute
 from tilewright.expr.traversal import free_vars, substitute
 from tilewright.nest.nodes import Node, Store, allocated, seq
 from tilewright.schedule.forms.form import Chosen, Form, Place, Values
-from tilewright.schedule.state import extent_int
 
 SWAPPED = {"gt": "lt", "ge": "le"}
 
@@ -41,7 +41,7 @@ class Prefixes:
 
     def nest(self, place: Place) -> Node:
         axes = self.axes[self.axes.index(self.along) + 1 :]
-        shape = tuple(extent_int(a.extent) for a in axes) or (1,)
+        shape = tuple(plain(a.extent) for a in axes) or (1,)
         total = place.storage("total", shape, self.value.dtype)
 
         def here(at: Values) -> tuple[Expr, ...]:
@@ -51,7 +51,7 @@ class Prefixes:
             return Store(total, here(at), self.start, initial=True)
 
         def step(i: Expr) -> Node:
-            place_of = as_expr(extent_int(self.along.extent) - 1) - i if self.backwards else i
+            place_of = as_expr(plain(self.along.extent)) - 1 - i if self.backwards else i
 
             def grown(at: Values) -> Node:
                 value = substitute(self.value, {self.over: Var(self.along.name)})
@@ -68,7 +68,7 @@ class Prefixes:
             return seq(keep, grow) if self.exclusive else seq(grow, keep)
 
         start = place.over("first", axes, first, lanes=True)
-        run = place.loop(self.along.name, extent_int(self.along.extent), step)
+        run = place.loop(self.along.name, self.along.extent, step)
         return allocated(total, seq(start, run))
 
 

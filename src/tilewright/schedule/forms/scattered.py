@@ -12,14 +12,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tilewright.expr.dtypes import INT64
+from tilewright.expr.index.extents import plain
 from tilewright.expr.index.intervals import Interval, interval
-from tilewright.expr.nodes import Axis, Binary, Const, Expr, Read, Tensor, Var, as_expr, cast
+from tilewright.expr.nodes import (
+    Axis,
+    Binary,
+    Const,
+    Expr,
+    Extent,
+    Read,
+    Tensor,
+    Var,
+    as_expr,
+    cast,
+)
 from tilewright.expr.operators.shapes import clamped
 from tilewright.expr.tensors import Compute
 from tilewright.expr.traversal import free_vars
 from tilewright.nest.nodes import If, Node, Store, allocated, seq
 from tilewright.schedule.forms.form import Chosen, Form, Place, Values
-from tilewright.schedule.state import extent_int
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +83,7 @@ class Places:
             return self._tested(place, spots, here, row)
 
         start = place.over("first", axes, first, lanes=True)
-        run = place.loop(self.over.name, extent_int(self.over.extent), term)
+        run = place.loop(self.over.name, self.over.extent, term)
         return seq(start, allocated(spots, run))
 
     def _tested(self, place: Place, spots: Tensor, at: Values, node: Node) -> Node:
@@ -88,8 +99,8 @@ class Places:
                 node = If(place.lowered(test, at), node)
         return node
 
-    def _extent(self, name: str) -> int:
-        return extent_int(next(a.extent for a in self.axes if a.name == name))
+    def _extent(self, name: str) -> Extent:
+        return plain(next(a.extent for a in self.axes if a.name == name))
 
 
 class Scattered(Form):
@@ -125,7 +136,8 @@ def _may_start(found: Chosen) -> bool:
     """
     if found.is_neutral:
         return True
-    steps = Interval(0, extent_int(found.over.extent) - 1)
+    extent = plain(found.over.extent)
+    steps = Interval(0, extent - 1 if isinstance(extent, int) else None)
     reach, rest = interval(found.value, {found.over.name: steps}), found.rest.value
     if found.op == "max":
         return reach.lo is not None and rest <= reach.lo
