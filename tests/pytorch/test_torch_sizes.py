@@ -102,7 +102,10 @@ def test_a_batch_that_varies(imports: list[Any]) -> None:
 
 
 @pytest.mark.usefixtures("said")
-@pytest.mark.parametrize("layout", [torch.contiguous_format, torch.channels_last])
+@pytest.mark.parametrize(
+    "layout",
+    [torch.contiguous_format, pytest.param(torch.channels_last, marks=pytest.mark.thorough)],
+)
 def test_an_image_whose_sides_vary(layout: torch.memory_format, imports: list[Any]) -> None:
     module = ConvNet().eval().to(memory_format=layout)
     net, _ = compiled(module)
@@ -140,6 +143,16 @@ def test_what_takes_no_sizes_has_a_network_for_each_shape() -> None:
         "tilewright: a graph met more than 2 combinations of shapes; further ones run in eager "
         "PyTorch: raise it with options={'shapes': ...}"
     ]
+
+
+def test_a_range_that_no_memory_holds_is_left_to_shapes() -> None:
+    def products(x: Tensor) -> Tensor:
+        return torch.exp(x @ x.t()).sum(1)
+
+    net, models = compiled(products)
+    with pytest.warns(VaryingDimension, match=r"each combination of shapes: .* of memory a call"):
+        agree(net, products, bounded(torch.randn(5, 4) * 0.1, d0=(2, 1 << 21)))
+    assert [m.graph.sizes for m in models] == [()]
 
 
 @pytest.mark.usefixtures("said")

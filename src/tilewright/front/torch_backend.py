@@ -58,7 +58,7 @@ from tilewright.graph.torch.capture import (
 from tilewright.graph.torch.importing import headline, to_onnx, to_program
 from tilewright.graph.torch.sizes import Place, Ranges
 from tilewright.ground import log
-from tilewright.ground.errors import BuildError, InputError, UnsupportedModel
+from tilewright.ground.errors import BuildError, InputError, RunError, UnsupportedModel
 from tilewright.ground.settings import Settings
 from tilewright.network.executor import Network
 from tilewright.runtime.constants import ConstantPool
@@ -288,22 +288,22 @@ class CapturedGraph:
         if not all(a.is_contiguous() or memory_order(a) for a in tensors):
             return None
         old = self.programs.get(key)
-        limits = dict(self.ranges.limits)
         if not self.ranges.make_room(args) or (old is None and self._is_full()):
             return None
         if old is not None and old.changed(args):
             self._count_change(old, args)
             key = self._key(args, self.ranges.masks, self.ranges.numbers)
-        elif old is not None and limits == self.ranges.limits:
-            return None
+        elif old is not None and old.limits == self.ranges.limits:
+            return None  # its own guards are narrower
         try:
             program = self._checked(args, self.ranges)
-        except (BuildError, UnsupportedModel) as error:
+        except (BuildError, RunError, UnsupportedModel) as error:  # too much memory, too
             self.varies = old is not None  # what is there stays
             self.refusal = headline(error)
             return None
         self.varies = program is not None
         if program is not None:
+            program.limits = dict(self.ranges.limits)
             self.programs[key] = program
             self._tell_limits()
         return program
@@ -494,6 +494,7 @@ class CapturedNetwork:
         self._graph = graph
         self._inputs = [(i, orders.get(i)) for i in concrete.inputs]
         self._orders = [None if o.order is None else inverse(o.order) for o in concrete.outputs]
+        self.limits: dict[str, int] = {}  # that it was made for
         self._bounds = bounds
         self._results: dict[tuple[int, ...], tuple[Result, ...] | None] = {}
         self._parameters: list[tuple[int, Any, int, int]] = []
