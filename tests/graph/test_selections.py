@@ -495,6 +495,12 @@ def test_one_question_is_asked_once() -> None:
     assert [s.kernel for s in net.artifact.steps].count("nonzero") == 1
 
 
+def test_what_nobody_asks_for_is_not_found() -> None:
+    nodes = [node("NonZero", ["x"], ["z"]), node("Neg", ["x"], ["y"])]
+    artifact = tw.compile(tw.load(make_model(nodes, {"x": [4]}))).artifact
+    assert not artifact.sizes and len(artifact.steps) == 1
+
+
 WRONG = {
     "too many of a range": (
         "numbers up to", {"a": np.array(0), "b": np.array(31), "c": np.array(1)},
