@@ -8,6 +8,9 @@ Cases (benchmarks.models.shaped) are networks, exported with dynamic axes, at va
 has had as many trials; libraries load the file with dynamic axes. Each is a process of its own, in
 turns. Outputs are compared first.
 
+Decoders read one token behind a cache of so many: `tilewright` in a stream, which appends to it,
+`static` without a state, as ONNX says; onnxruntime's inputs and outputs are bound once.
+
 - ratio_static             the static network's time over the range's: 1 / 1.10 is a tenth slower
 - ratio_best_peer          the best library's time over ours
 - first_call_ms            what the first call of a length takes longer than the next
@@ -57,8 +60,9 @@ class ShapesBench(chains.Bench):
         folder, db, wait = self.options.folder, self.options.db, self.options.wait
         file = case.network.file(folder)
         try:
-            for shapes in (case.network.ranges, case.values) if self.trials else ():
-                model = tw.load(file, shapes=shapes)
+            for is_static in (False, True) if self.trials else ():
+                state = None if is_static else case.network.state
+                model = tw.load(file, shapes=case.shapes(is_static), state=state)
                 tw.tune(model, trials=self.trials, db=db, target=self.target, progress=False)
         except tw.TilewrightError as error:
             raise SideError(f"{OURS}: {error}") from error

@@ -4,19 +4,23 @@
     case.file(folder)               written by PyTorch's exporter where it is missing
     case.inputs()                   seeded arrays of this case's sizes
 
-A case is a network of `benchmarks.models.table` at values of its sizes.
+A case is a network of `benchmarks.models.table` at values of its sizes, or a decoder of
+`benchmarks.models.decoders` that reads a token more than its cache has.
 """
 
 from __future__ import annotations
 
 import hashlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.random import Generator
 
+from benchmarks.models import decoders
 from benchmarks.models.export import OPSET
 from benchmarks.models.table import CASES
 from tilewright.contract.artifact import Array
@@ -24,19 +28,19 @@ from tilewright.contract.artifact import Array
 Values = Mapping[str, int]
 
 
-@dataclass(frozen=True)
-class ShapedNetwork:
-    """A network of the table whose inputs have `axes` that vary in `ranges`."""
+class ShapedFile(ABC):
+    """A network as a file, whose inputs vary in `ranges`. It is loaded with `fixed` shapes, too,
+    and for a range with a `state`.
+    """
 
     name: str
-    case: str
-    axes: Mapping[str, Mapping[int, str]]
     ranges: Mapping[str, tuple[int, int]]
-    draw: Callable[[Generator, Values], tuple[Array, ...]]
+    fixed: Mapping[str, int]
+    state: str | None
 
     def file(self, folder: Path) -> Path:
         """The file; written where it is missing, whole or not at all."""
-        digest = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:8]
+        digest = hashlib.sha256(self._source.read_bytes()).hexdigest()[:8]
         path = folder / f"{self.name}-shaped-{digest}.onnx"
         if not path.exists():
             folder.mkdir(parents=True, exist_ok=True)
@@ -44,6 +48,48 @@ class ShapedNetwork:
             self._export(partial)
             partial.replace(path)
         return path
+
+    def numbers(self, values: Values) -> Values:
+        """All dimensions that these sizes make numbers."""
+        return values
+
+    @property
+    def _source(self) -> Path:
+        """What the file is made from."""
+        return Path(__file__)
+
+    @abstractmethod
+    def _export(self, path: Path) -> None: ...
+
+    @property
+    @abstractmethod
+    def rank(self) -> int:
+        """Spatial dimensions of its images."""
+
+    @abstractmethod
+    def inputs(self, values: Values) -> dict[str, Array]:
+        """Seeded arrays of these sizes by name, in the order of the file."""
+
+
+@dataclass(frozen=True)
+class ShapedNetwork(ShapedFile):
+    """A network of the table whose inputs have `axes` that vary in `ranges`."""
+
+    name: str
+    case: str
+    axes: Mapping[str, Mapping[int, str]]
+    ranges: Mapping[str, tuple[int, int]]
+    draw: Callable[[Generator, Values], tuple[Array, ...]]
+    fixed: ClassVar[Mapping[str, int]] = {}
+    state: ClassVar[str | None] = None
+
+    @property
+    def rank(self) -> int:
+        return CASES[self.case].network.rank
+
+    def inputs(self, values: Values) -> dict[str, Array]:
+        drawn = self.draw(np.random.default_rng(1), values)
+        return dict(zip(CASES[self.case].network.inputs, drawn, strict=True))
 
     def _export(self, path: Path) -> None:
         import torch
@@ -64,23 +110,55 @@ class ShapedNetwork:
 
 
 @dataclass(frozen=True)
+class CachedNetwork(ShapedFile):
+    """A decoder of one text that reads a token a call, and keeps its cache."""
+
+    decoder: decoders.Decoder
+    fixed: ClassVar[Mapping[str, int]] = {"batch": 1, "seq": 1}
+    state: ClassVar[str | None] = "cache"
+    rank: ClassVar[int] = 0
+
+    @property
+    def name(self) -> str:
+        return self.decoder.name
+
+    @property
+    def ranges(self) -> Mapping[str, tuple[int, int]]:
+        return {"past": (0, self.decoder.positions - 1)}
+
+    @property
+    def _source(self) -> Path:
+        return Path(decoders.__file__)
+
+    def numbers(self, values: Values) -> Values:
+        return {**values, "total": values["past"] + 1} if not self.decoder.frames else values
+
+    def inputs(self, values: Values) -> dict[str, Array]:
+        return self.decoder.inputs(1, values["past"])
+
+    def _export(self, path: Path) -> None:
+        path.write_bytes(decoders.onnx_model(self.decoder).SerializeToString())
+
+
+@dataclass(frozen=True)
 class ShapedCase:
     """A network at values of its sizes."""
 
-    network: ShapedNetwork
+    network: ShapedNetwork | CachedNetwork
     values: Values
 
     @property
     def name(self) -> str:
         return f"{self.network.name}:{'x'.join(map(str, self.values.values()))}"
 
-    def inputs(self) -> tuple[Array, ...]:
-        return self.network.draw(np.random.default_rng(1), self.values)
+    def inputs(self) -> dict[str, Array]:
+        """Seeded arrays by name, in the order of the file."""
+        return self.network.inputs(self.values)
 
-    @property
-    def rank(self) -> int:
-        """Spatial dimensions of its images."""
-        return CASES[self.network.case].network.rank
+    def shapes(self, is_static: bool) -> dict[str, Any]:
+        """What the network is loaded with: of this case alone, or of its range."""
+        given = self.network.numbers(self.values) if is_static else self.network.ranges
+        return {**self.network.fixed, **given}
 
 
 def _text(rng: Generator, values: Values) -> tuple[Array, ...]:
@@ -111,6 +189,7 @@ IMAGES = tuple(
     )
     for name in ("resnet50", "mobilenet-v2")
 )
+CACHES = {CachedNetwork(decoders.GPT2): (16, 256, 1000), CachedNetwork(decoders.WHISPER): (16, 424)}
 LENGTHS = (1, 7, 16, 33, 64, 100, 128, 197, 256, 384, 511, 512)
 SIDES = ((96, 96), (160, 224), (224, 224), (333, 200), (480, 640), (640, 640))
 SHAPED = {
@@ -118,5 +197,6 @@ SHAPED = {
     for case in (
         *(ShapedCase(BERT, {"seq": n}) for n in LENGTHS),
         *(ShapedCase(net, {"height": h, "width": w}) for net in IMAGES for h, w in SIDES),
+        *(ShapedCase(net, {"past": n}) for net, lengths in CACHES.items() for n in lengths),
     )
 }

@@ -201,6 +201,14 @@ def test_a_transpose_joins_a_contraction_that_can_copy_it() -> None:
     assert kernels(build) == ["transpose+matmul"]
 
 
+@pytest.mark.parametrize(("rows", "kernels"), [(1, 1), (4, 1), (8, 2)])
+def test_keys_that_few_rows_read_are_not_turned_first(rows: int, kernels: int) -> None:
+    b = GraphBuilder("g")
+    q, k = b.input("q", (2, rows, 8), "float32"), b.input("k", (2, 20, 8), "float32")
+    graph = b.build([b.emit("matmul", q, b.transpose(k, (0, 2, 1)))], ["y"])
+    assert len(fuse(graph).groups) == kernels
+
+
 def test_a_transpose_joins_what_it_reads_where_rows_stay_whole_or_are_short() -> None:
     def back(order: tuple[int, ...], channels: int) -> Callable[[GraphBuilder, Value], Value]:
         def build(b: GraphBuilder, x: Value) -> Value:

@@ -116,7 +116,7 @@ def test_what_a_c_program_may_rely_on(saved: tuple[Network, Path]) -> None:
 @tools("g++")
 def test_the_header_is_also_c_plus_plus(saved: tuple[Network, Path], tmp_path: Path) -> None:
     source = tmp_path / "main.cpp"
-    source.write_text('#include "model.h"\nint main() { return model_model()->format - 6; }\n')
+    source.write_text('#include "model.h"\nint main() { return model_model()->format - 7; }\n')
     program = compiled(("g++", "-Wall", "-Werror", "-Wpedantic"), source, saved[1])
     assert subprocess.run([program], check=False).returncode == 0
 
@@ -245,7 +245,7 @@ Damage = Callable[[Path, Path], Path]
         (lambda _, to: written(to, b"MZ" * 99), "no shared library"),
         (lambda p, to: written(to, p.read_bytes()[:9000]), "cut off: it has 9000 bytes"),
         (lambda p, to: written(to, p.read_bytes()[:-64]), "cut off"),
-        (lambda p, to: changed(p, to, b'"format": 6', b'"format": 7'), "has format 7.*reads 6"),
+        (lambda p, to: changed(p, to, b'"format": 7', b'"format": 8'), "has format 8.*reads 7"),
         (lambda p, to: changed(p, to, b'{"format"', b'["format"'), "description is damaged"),
         (lambda p, to: changed(p, to, b'"artifacts', b'"artifactz'), "lists no networks"),
         (

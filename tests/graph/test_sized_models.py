@@ -216,6 +216,56 @@ SHAPED: dict[str, tuple[Nodes, dict[str, np.ndarray]]] = {
         ],
         {"one": np.int64(1), "axes": ints(1)},
     ),
+    "mirrored pad": (
+        [node("Pad", "x pads", "y", mode="reflect")],
+        {"pads": ints(0, 1, 2, 0, 1, 3)},
+    ),
+    "pad to a length": (
+        [
+            node("Shape", "x", "s"),
+            node("Slice", "s one two", "n"),
+            node("Sub", "longest n", "rest"),
+            node("Concat", "zeros rest zero", "pads", axis=0),
+            node("Pad", "x pads value", "p"),
+            node("Concat", "p x", "y", axis=1),
+        ],
+        {"one": ints(1), "two": ints(2), "longest": ints(24), "zeros": ints(0, 0, 0, 0),
+         "zero": ints(0), "value": np.float32(-1)},
+    ),
+    "every third, and as many": (  # ceil(n / 3) is at most n // 3 + 1
+        [
+            node("Shape", "x", "s"),
+            node("Slice", "s one two", "n"),
+            node("Add", "n two", "m"),
+            node("Div", "m three", "count"),
+            node("Div", "n three", "least"),
+            node("Add", "least one", "room"),
+            node("Mul", "room three", "whole"),
+            node("Sub", "whole n", "rest"),
+            node("Concat", "zeros rest zero", "pads", axis=0),
+            node("Pad", "x pads", "p"),
+            node("Slice", "p zero far one three", "every"),
+            node("Slice", "every zero count one", "cut"),
+            node("Slice", "x zero far one three", "third"),
+            node("Add", "cut third", "y"),
+        ],
+        {"one": ints(1), "two": ints(2), "three": ints(3), "zero": ints(0),
+         "zeros": ints(0, 0, 0, 0), "far": ints(2**62)},
+    ),
+    "scattered": (
+        [node("Shape", "x", "s"), node("Expand", "at s", "i"), node("Neg", "x", "u"),
+         node("ScatterElements", "x i u", "y", axis=2, reduction="add")],
+        {"at": ints(3).reshape(1, 1, 1)},
+    ),
+    "reversed sequence": (
+        [node("Transpose", "x", "t", perm=[1, 2, 0]),
+         node("ReverseSequence", "t lengths", "y", time_axis=0, batch_axis=1)],
+        {"lengths": ints(2, 1, 2, 2, 2, 1, 2, 1)},
+    ),
+    "frames": (
+        [node("ReduceSum", "x axes", "r", keepdims=0), node("STFT", "r step window", "y")],
+        {"axes": ints(2), "step": np.int64(1), "window": np.float32([0.5, 1.0])},
+    ),
     "shape returned": ([node("Shape", "x", "y")], {}),
     "causal": (
         [

@@ -140,7 +140,18 @@ def alike() -> SizedNetwork:
     return SizedNetwork(dags, ["y", "z"])
 
 
+def chain() -> SizedNetwork:
+    """Steps that only the next one reads, and the caller, who gets copies of them."""
+    dags = []
+    for source, result in ("xa", "ab", "bc", "cd"):
+        t = placeholder((3, S), name=source)
+        step = compute(t.shape, lambda i, j, t=t: t[i, j] * 2.0 + 1.0, name=result)
+        dags.append(ComputeDAG([step], (LENGTH,)))
+    return SizedNetwork(dags, ["a", "b", "d"])
+
+
 NETWORKS = {
+    "chain": chain,
     "product": product,
     "heads": lambda: attention(3),
     "cached": cached,

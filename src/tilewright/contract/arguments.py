@@ -171,6 +171,19 @@ def fixed(shapes: Mapping[str, Given]) -> dict[str, tuple[int, ...]]:
     return {name: tuple(d for d in dims if isinstance(d, int)) for name, dims in shapes.items()}
 
 
+CACHE = "cache"
+
+
+def states(value: Any) -> None:
+    """Raise InputError for what names no states."""
+    pairs = list(value.items()) if isinstance(value, Mapping) else []
+    if value != CACHE and not (pairs and all(isinstance(n, str) for p in pairs for n in p)):
+        raise InputError(
+            f"state is {CACHE!r}, or a mapping of names such as {{'past.key': 'present.key'}}; got "
+            f"{value!r:.80}"
+        )
+
+
 def _extent(value: Any) -> int | Range | None:
     """A whole number, or a range: the least, the most, and perhaps weights by values; None if it is
     neither.

@@ -97,6 +97,21 @@ class BufferSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class StateSpec:
+    """What a network keeps from one call to the next: one of its last inputs, whose extent along
+    `axis` is how many rows it has. A call makes these `grown` (the name of an extent), and writes
+    the new ones in place: to memory of that `shape`, which has room for `capacity` rows. A model
+    calls it `result` afterwards.
+    """
+
+    result: str
+    axis: int
+    grown: str
+    capacity: int
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Packing:
     """How a constant in its logical layout becomes the layout that the kernel reads.
 
@@ -311,6 +326,8 @@ class Artifact:
     apart, of which a call reads and writes what the sizes make. A network takes and gives
     contiguous arrays; `derived` is what `derive_entry` computes of the sizes, extents of its
     interface among them. All are int64 values at the beginning of its scratch, sizes first.
+
+    `states` are its last inputs, one for one: a caller gives memory for them, which stays.
     """
 
     entry: str
@@ -328,6 +345,12 @@ class Artifact:
     refusals: tuple[str, ...] = ()
     sizes: Sizes = ()
     derived: Sizes = ()
+    states: tuple[StateSpec, ...] = ()
+
+    @property
+    def given(self) -> tuple[BufferSpec, ...]:
+        """The inputs that a caller gives with each call."""
+        return self.inputs[: len(self.inputs) - len(self.states)]
 
     @property
     def computed(self) -> Sizes:
@@ -364,6 +387,7 @@ class Artifact:
             **({"sizes": [[s.name, *s.range] for s in self.sizes]} if self.sizes else {}),
             **({"computed": [s.name for s in self.computed]} if self.computed else {}),
             **({"derived": [[s.name, *s.range] for s in self.derived]} if self.derived else {}),
+            **({"states": [astuple(s) for s in self.states]} if self.states else {}),
         }
 
     @staticmethod
@@ -392,6 +416,7 @@ class Artifact:
                     for fields in header.get("sizes", ())
                 ),
                 derived=tuple(Size.of(*fields) for fields in header.get("derived", ())),
+                states=tuple(StateSpec(*map(_tuples, s)) for s in header.get("states", ())),
             )
         except (ValueError, KeyError, TypeError) as error:
             raise RunError(f"a compiled artifact is damaged: {error!r}") from error

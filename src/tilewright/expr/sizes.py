@@ -12,7 +12,7 @@ beginning of each row. Only trip counts and conditions read sizes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import prod
 
 import numpy as np
@@ -21,9 +21,11 @@ from tilewright.contract.artifact import ALIGNMENT
 from tilewright.contract.sizes import Sizes, timed_points
 from tilewright.expr.evaluate import evaluate
 from tilewright.expr.index.extents import plain
-from tilewright.expr.index.intervals import Interval, interval
+from tilewright.expr.index.facts import Facts
+from tilewright.expr.index.intervals import Interval, intersection, interval
 from tilewright.expr.index.simplify import simplify
-from tilewright.expr.nodes import Extent, Shape, Tensor, as_expr
+from tilewright.expr.nodes import Binary, Expr, Extent, Shape, Tensor, as_expr, binary
+from tilewright.expr.traversal import rewriting, walk
 from tilewright.ground.errors import ExprError
 
 FAR_ROWS = 512
@@ -52,8 +54,27 @@ def shape_at(tensor: Tensor, values: Mapping[str, int]) -> tuple[int, ...]:
 
 
 def simplified(extent: Extent, sizes: Sizes) -> Extent:
-    """An extent in canonical form, by the ranges of the sizes."""
-    return plain(simplify(as_expr(extent), ranges_of(sizes)))
+    """An extent in canonical form, by the ranges of the sizes, whose values decide which of two is
+    the least, and the greatest.
+    """
+    ranges = ranges_of(sizes)
+    found = simplify(as_expr(extent), ranges)
+    if not any(isinstance(e, Binary) and e.op in ("min", "max") for e in walk(found)):
+        return plain(found)
+    facts = Facts(ranges)
+
+    def decided(e: Expr, rewrite: Callable[[Expr], Expr]) -> Expr | None:
+        if not (isinstance(e, Binary) and e.op in ("min", "max")):
+            return None
+        a, b = rewrite(e.a), rewrite(e.b)
+        gap = intersection(facts.bounds(a - b), facts.tried(a - b))
+        if gap.lo is not None and gap.lo >= 0:
+            return b if e.op == "min" else a
+        if gap.hi is not None and gap.hi <= 0:
+            return a if e.op == "min" else b
+        return binary(e.op, a, b)
+
+    return plain(simplify(rewriting(decided)(found), ranges))
 
 
 def most(extent: Extent, sizes: Sizes) -> int:

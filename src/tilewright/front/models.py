@@ -43,18 +43,18 @@ if TYPE_CHECKING:
     from tilewright.graph.onnx import index_limits
     from tilewright.graph.onnx.file import Content as Opened
     from tilewright.graph.partition import Partition
-    from tilewright.graph.passes import narrow, write_out
+    from tilewright.graph.passes import in_place, narrow, write_out
     from tilewright.graph.torch import importing as torch_import
     from tilewright.nest import verified
     from tilewright.network import values
 else:
     values, verified = Lazy("tilewright.network.values"), Lazy("tilewright.nest.verified")
     dags, nodes, sources = (Lazy(f"tilewright.expr.{n}") for n in ("dag", "nodes", "tensors"))
-    index_limits, onnx_import, partition, passes, torch_import, narrow, write_out = (
+    index_limits, onnx_import, partition, passes, torch_import, in_place, narrow, write_out = (
         Lazy(f"tilewright.graph.{name}")
         for name in (
-            *("onnx.index_limits", "onnx.importing", "partition"),
-            *("passes", "torch.importing", "passes.narrow", "passes.write_out"),
+            *("onnx.index_limits", "onnx.importing", "partition", "passes", "torch.importing"),
+            *("passes.in_place", "passes.narrow", "passes.write_out"),
         )
     )
 
@@ -184,7 +184,7 @@ def facts_of(graph: Graph, misfits: Sequence[str] = ()) -> ModelFacts:
     outputs = zip(graph.output_names, graph.outputs, strict=True)
     return ModelFacts(
         name=graph.name,
-        inputs=tuple(values.spec_of_value(v.name, v, graph.sizes) for v in graph.inputs),
+        inputs=tuple(values.spec_of_value(v.name, v, graph.sizes) for v in graph.given),
         outputs=tuple(values.spec_of_value(n, v, graph.sizes) for n, v in outputs),
         is_narrow=graph.is_narrow,
         index_limits=index_limits.index_limits(graph),
@@ -211,6 +211,7 @@ Tunable: TypeAlias = Task | Model | ModelSet
 PathLike: TypeAlias = str | os.PathLike[str]
 Shapes: TypeAlias = Mapping[str, Sequence[Any] | int]
 Constants: TypeAlias = Mapping[str, Any]
+States: TypeAlias = Mapping[str, str] | str
 
 
 @dataclass(frozen=True)
@@ -231,6 +232,7 @@ def load(
     limits: Mapping[str, int] | None = None,
     chains: bool = True,
     math: str = "float32",
+    state: States | None = None,
 ) -> Model: ...
 @overload
 def load(
@@ -252,6 +254,7 @@ def load(
     limits: Mapping[str, int] | None = None,
     chains: bool = True,
     math: str = "float32",
+    state: States | None = None,
     dynamic_shapes: None = None,
 ) -> Model | ModelSet:
     """Import an ONNX model (a path, bytes or a ModelProto) or a torch.nn.Module.
@@ -269,7 +272,9 @@ def load(
     it, `{"frames": 4096}`, by the name of the value. Without `chains` no two contractions share a
     kernel. With `math="bfloat16"` contractions with known weights multiply bfloat16 and add
     float32; "auto" is that where this machine is faster at it, else "float32" (the logger is told
-    why). Raises
+    why). `state` names inputs of an ONNX model that it gives back with more rows,
+    `{"past.key": "present.key"}`, or is "cache" for those that exporters call so: its compiled form
+    keeps them in a `stream()`. Raises
     InputError for an argument that cannot be, UnsupportedModel with every operator that cannot be
     taken.
     """
@@ -288,10 +293,17 @@ def load(
         raise InputError(
             f"constants is a mapping such as {{'axes': (1, 2)}}, not {described(constants)}"
         )
+    if state is not None:
+        arguments.states(state)
     known = Known(constants or {}, arguments.limits(limits or {}))
     if shapes is None or isinstance(shapes, Mapping):
         given = None if shapes is None else arguments.shapes(shapes)
-        return _import(source, example_inputs, given, known, chains, math)
+        return _import(source, example_inputs, given, known, chains, math, state)
+    if state is not None:
+        raise InputError(
+            "state belongs to one network, which several shapes are not: give ranges, "
+            "shapes={'past': (0, 1023)}"
+        )
     if not isinstance(shapes, Sequence) or isinstance(shapes, str):
         arguments.shapes(shapes)
     if not shapes:
@@ -312,9 +324,12 @@ def _import(
     known: Known,
     chains: bool,
     math: str,
+    state: States | None = None,
 ) -> Model:
     """The model of an ONNX file or a torch module, which has an example."""
     if _is_torch(source):
+        if state is not None:
+            raise InputError("state belongs to an ONNX model: export the module to one")
         if known.constants or known.limits:
             raise InputError(
                 "constants and limits belong to an ONNX model; bind arguments of a module instead"
@@ -333,7 +348,7 @@ def _import(
             f"one at a time, not {described(source)}"
         )
     given = Path(source) if isinstance(source, os.PathLike) else source
-    return _of_onnx(given, shapes, known, chains, math)
+    return _of_onnx(given, shapes, known, chains, math, state=state)
 
 
 def _of_onnx(
@@ -343,20 +358,23 @@ def _of_onnx(
     chains: bool,
     math: str,
     names: Sequence[str] = (),
+    state: States | None = None,
 ) -> Model:
     """The model of an ONNX model, with these names of outputs if there are any: imported only where
     it was not imported before.
     """
     known = deepcopy(dict(given.constants))  # arrays may be changed by whoever has them
     limits = [f"{name} <= {most}" for name, most in sorted(given.limits.items())]
-    origin = Origin.of(source, shapes or {}, known, math, *limits, *names)
+    kept = () if state is None else (repr(state if isinstance(state, str) else dict(state)),)
+    origin = Origin.of(source, shapes or {}, known, math, *limits, *names, *kept)
 
     def imported(file: Any, opened: Opened | None) -> tuple[Graph, onnx_import.Imported]:
         read = partial(onnx_import.imported, file, shapes, known, opened, limits=given.limits)
         found = _ranged(read)
         graph = replace(found.graph, output_names=tuple(names)) if names else found.graph
         graph = passes.simplify(graph)
-        return narrow.narrowed(graph) if math == "bfloat16" else graph, found
+        graph = narrow.narrowed(graph) if math == "bfloat16" else graph
+        return graph if state is None else in_place.with_states(graph, state), found
 
     facts, graph, again = origin.known(), None, None
     if facts is None:

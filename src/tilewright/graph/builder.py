@@ -27,6 +27,7 @@ from tilewright.expr.sizes import least, most, simplified
 from tilewright.expr.tensors import canonical
 from tilewright.expr.text import extent_text, shape_text
 from tilewright.graph.ir import (
+    Append,
     Array,
     Attribute,
     Branches,
@@ -137,8 +138,9 @@ class GraphBuilder:
             case Branches():
                 op, results = "if", what.then.outputs
                 leading = [()] * len(results)
-            case Refusal():
-                op, results = "refuse", what.results
+            case Refusal() | Append():
+                op = "refuse" if isinstance(what, Refusal) else "append"
+                results = what.results
                 leading = [()] * len(results)
             case Selection():
                 op, results = "select", what.results

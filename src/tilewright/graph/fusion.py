@@ -21,9 +21,9 @@ reads each once: bytes are stored then. Groups without a reduction join the read
 Plain movement joins all readers of one group that take each element once (slices before a
 concatenation), arithmetic without functions like exp the concatenation or pad that alone reads it.
 Movement joins an only reader that moves, a contraction (which may copy it in the order in which it
-reads; not one of narrow numbers behind a view that divides their runs) and any reader that does not
-lose contiguous rows by it; arithmetic joins a reader that uses each element once; where an element
-costs no more than loading it, it is computed at every use.
+reads, or uses it a few times; not one of narrow numbers behind a view that divides their runs) and
+any reader that does not lose contiguous rows by it; arithmetic joins a reader that uses each
+element once; where an element costs no more than loading it, it is computed at every use.
 
 (3) Views stay outside, and so does control flow, whose graphs are cut by themselves. A group has
 one exit (only its last value is read outside), hence groups never depend on each other in a
@@ -57,6 +57,9 @@ from tilewright.graph.ir import Graph, Node, Value
 from tilewright.graph.pairing import Pairing
 from tilewright.target import CpuTarget, GpuTarget, Target
 
+FEW_USES = 4
+"""Of what is moved, by a contraction (measured: keys of 16 to 1500 rows): to move it by itself
+takes longer than to read it so often where it is."""
 LARGEST_REGION = 24
 LARGEST_GROUP = 64  # operators; a chain of any length is then compiled in so many equal parts
 MOST_REDUCTIONS = 4  # each multiplies the places where stages may be computed
@@ -336,7 +339,8 @@ class _Fuser:
         if not moving:
             return again or (not path and math.reads_once(value))
         views = [self.math[n] for n in path]
-        if math.reuses:
+        few = math.steps <= FEW_USES * value.elements and is_contraction(math)
+        if math.reuses or few:
             return math.reads_through(value, views)
         if not math.vectors_along(value):
             return True

@@ -6,10 +6,11 @@
 
 A `Value` is a constant, a graph input or the output of one `Node`. Operators
 are functions of the operator library, which have exactly one output (an operator with several
-becomes several nodes); images are channels-last there. Three operators are none of these: `loop`
+becomes several nodes); images are channels-last there. Four operators are none of these: `loop`
 and `if` hold graphs of their own, which see nothing of the graph around them but their inputs, and
-have an output for each result (`Loop`, `Branches`); `refuse` ends the run (`Refusal`). And what
-`select` finds may have an extent that is known once it ran (`Selection`).
+have an output for each result (`Loop`, `Branches`); `refuse` ends the run (`Refusal`); `append`
+writes rows behind those that a state has (`Append`). And what `select` finds may have an extent
+that is known once it ran (`Selection`).
 
 Values and nodes compare by identity; a graph is never changed: a pass returns a new one. `verify`
 checks the invariants, `str(graph)` prints it.
@@ -201,7 +202,29 @@ class Selection:
         return f"{self.kind}{f'({listed})' if listed else ''}{f' {self.size}' if self.size else ''}"
 
 
-Control: TypeAlias = Loop | Branches | Refusal | Selection
+@dataclass(frozen=True, slots=True, eq=False)
+class Append:
+    """The output of the node is its first input, a state of the graph, with the second one's rows
+    behind it along dimension `axis`: written there, in memory that has room for them, and whether
+    anybody reads it or not. Nothing else reads that input.
+    """
+
+    axis: int
+    results: tuple[Value, ...]
+
+    @property
+    def bodies(self) -> tuple[Graph, ...]:
+        return ()
+
+    def with_bodies(self, bodies: Sequence[Graph]) -> Append:
+        """Itself."""
+        return self
+
+    def __str__(self) -> str:
+        return f"in place, axis {self.axis}"
+
+
+Control: TypeAlias = Loop | Branches | Refusal | Selection | Append
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -239,11 +262,24 @@ def _text(attribute: Any) -> str:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class State:
+    """What a graph keeps from one call to the next: an input `value` and what it has `grown`
+    to along `axis`, the result that a model calls `result`, in the same memory.
+    """
+
+    value: Value
+    result: str
+    axis: int
+    grown: Value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Graph:
     """Nodes in topological order between `inputs` and `outputs`.
 
     `output_names` are what a caller knows the outputs by (a value may be returned twice). Graphs
-    within it have its `sizes`.
+    within it have its `sizes`. The last inputs are the values of its `states`, which no caller
+    gives.
     """
 
     name: str
@@ -252,6 +288,12 @@ class Graph:
     output_names: tuple[str, ...]
     nodes: tuple[Node, ...]
     sizes: Sizes = ()
+    states: tuple[State, ...] = ()
+
+    @property
+    def given(self) -> tuple[Value, ...]:
+        """The inputs that a caller gives."""
+        return self.inputs[: len(self.inputs) - len(self.states)]
 
     def at(self, values: Mapping[str, int]) -> Graph:
         """The graph of these values of the sizes. Raises InputError for wrong ones."""
@@ -295,11 +337,11 @@ class _AtValues:
         inputs = tuple(map(self.value, graph.inputs))
         nodes = tuple(map(self.node, graph.nodes))
         outputs = tuple(map(self.value, graph.outputs))
-        return replace(graph, inputs=inputs, nodes=nodes, outputs=outputs, sizes=())
+        return replace(graph, inputs=inputs, nodes=nodes, outputs=outputs, sizes=(), states=())
 
     def node(self, node: Node) -> Node:
         control = node.control
-        if isinstance(control, Refusal | Selection):
+        if isinstance(control, Refusal | Selection | Append):
             control = replace(control, results=tuple(map(self.value, control.results)))
         if isinstance(control, Selection):
             given = self.attribute((control.limit, *control.numbers))
@@ -379,7 +421,7 @@ def _define(value: Value, known: set[Value], names: dict[str, Value]) -> None:
 def _check_control(node: Node) -> None:
     """The graphs of a control-flow node are valid, and agree with its inputs and outputs."""
     match node.control:
-        case None | Refusal() | Selection():
+        case None | Refusal() | Selection() | Append():
             return
         case Loop(body=body) as loop:
             given = [_type(v) for v in node.inputs[loop.counted :]]
@@ -420,7 +462,8 @@ def live_nodes(nodes: Iterable[Node], outputs: Iterable[Value]) -> tuple[Node, .
     kept: list[Node] = []
     for node in reversed(listed):
         made = {s.name for s in computed_sizes(node)} if computes else set()
-        if needed.isdisjoint(node.outputs) and sizes.isdisjoint(made):
+        is_idle = needed.isdisjoint(node.outputs) and sizes.isdisjoint(made)
+        if is_idle and not isinstance(node.control, Append):
             continue
         kept.append(node)
         needed.update(node.inputs)

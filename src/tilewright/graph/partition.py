@@ -25,7 +25,17 @@ from tilewright.expr.sizes import mean
 from tilewright.graph.chaining import Link
 from tilewright.graph.dags import dag_of
 from tilewright.graph.fusion import FusionGroup, fuse
-from tilewright.graph.ir import Branches, Control, Graph, Loop, Node, Refusal, Selection, Value
+from tilewright.graph.ir import (
+    Append,
+    Branches,
+    Control,
+    Graph,
+    Loop,
+    Node,
+    Refusal,
+    Selection,
+    Value,
+)
 from tilewright.graph.ops import short_name
 from tilewright.target import Target
 
@@ -121,7 +131,19 @@ class SelectionCall:
         return ()
 
 
-ControlCall: TypeAlias = LoopCall | ChoiceCall | RefusalCall | SelectionCall
+@dataclass(frozen=True, slots=True, eq=False)
+class AppendCall:
+    """Rows that are written behind those of a state, whose view the result is."""
+
+    node: Node
+    axis: int
+
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        return ()
+
+
+ControlCall: TypeAlias = LoopCall | ChoiceCall | RefusalCall | SelectionCall | AppendCall
 Call: TypeAlias = Subgraph | ControlCall
 
 
@@ -186,7 +208,7 @@ def all_calls(calls: Sequence[Call]) -> Iterator[Call]:
 
 
 def control_calls(calls: Sequence[Call]) -> Iterator[ControlCall]:
-    """The loops, choices, refusals and selections among `calls` and within them, in order."""
+    """The calls that are of no kernel among `calls` and within them, in order."""
     return (call for call in all_calls(calls) if not isinstance(call, Subgraph))
 
 
@@ -242,6 +264,9 @@ class _Cutter:
         match what:
             case Selection():
                 return SelectionCall(node, what)
+            case Append(axis=axis):
+                self.views[node.output] = node.inputs[0]
+                return AppendCall(node, axis)
             case Refusal(reason=reason):
                 return RefusalCall(node, reason)
             case Branches():

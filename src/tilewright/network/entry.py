@@ -60,7 +60,15 @@ class Row:
     loop: int
 
 
-Place: TypeAlias = InterfaceBuffer | Slot | CallValue | Row
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """The bytes of `base` behind the first `offset`."""
+
+    base: Place
+    offset: int | CallValue
+
+
+Place: TypeAlias = InterfaceBuffer | Slot | CallValue | Row | Behind
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +238,9 @@ class _Body:
                 return f"%m{offset}"
             case CallValue(index):
                 return self.new(f"getelementptr i64, ptr %scratch, i64 {index}")
+            case Behind(base, offset):
+                start = self.number(offset)
+                return self.new(f"getelementptr i8, ptr {self.pointer(base)}, i64 {start}")
             case Row(base, offset, stride, loop):
                 step = self.new(f"load i64, ptr %t{loop}")
                 moved = self.new(f"mul i64 {step}, {self.number(stride)}")

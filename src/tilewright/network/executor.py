@@ -34,6 +34,7 @@ from tilewright.target import Target
 if TYPE_CHECKING:
     from tilewright.build import library
     from tilewright.build.library import LibraryNetwork
+    from tilewright.runtime.stream import Stream
 else:
     library = Lazy("tilewright.build.library")
 
@@ -101,6 +102,14 @@ class Network(ArrayFunction):
         a GPU `DeviceFunction.__call__`.
         """
         return self.function(*inputs, out=out, **named)
+
+    def stream(self, inputs: Mapping[str, Any] | None = None, /, **named: Any) -> Stream:
+        """A new stream of a network that was loaded with `state=`; see `CompiledFunction.stream`.
+
+        Raises InputError where there is no state, TargetError on a GPU.
+        """
+        found: Stream = self.function.stream(inputs, **named)
+        return found
 
     @property
     def threads(self) -> int:

@@ -23,7 +23,7 @@ from tilewright.network.entry import entry_ir
 from tilewright.network.executor import Network
 from tilewright.network.launches import launches_of
 from tilewright.network.linker import Linker
-from tilewright.network.values import spec_of_value
+from tilewright.network.values import spec_of_state, spec_of_value
 from tilewright.runtime.buffers import return_freed
 from tilewright.runtime.constants import ConstantPool, Constants, pack
 from tilewright.target import CpuTarget, Target
@@ -93,4 +93,5 @@ def link(linker: Linker) -> Artifact:
         refusals=tuple(linker.refusals),
         sizes=values.sizes,
         derived=values.ranges,
+        states=tuple(spec_of_state(s, graph.sizes) for s in graph.states),
     )

@@ -29,11 +29,12 @@ from tilewright.contract.artifact import (
 from tilewright.contract.sizes import Size
 from tilewright.expr.dtypes import DTYPES
 from tilewright.expr.index.extents import mul, product, sub
-from tilewright.expr.nodes import Extent, Var
+from tilewright.expr.nodes import Extent, Shape, Var
 from tilewright.expr.sizes import is_contiguous, most
 from tilewright.expr.tensors import canonical
 from tilewright.graph.ir import Value
 from tilewright.graph.partition import (
+    AppendCall,
     Call,
     ChoiceCall,
     LoopCall,
@@ -47,6 +48,7 @@ from tilewright.graph.partition import (
 from tilewright.ground.errors import BuildError, UnsupportedModel
 from tilewright.network.entry import (
     Action,
+    Behind,
     Branch,
     CallValue,
     Copy,
@@ -151,8 +153,11 @@ class Linker:
         """Where inputs, outputs and constants that are read as they are lie."""
         first = len(self.inputs)
         found: dict[Value, Place] = {v: InterfaceBuffer(first + n) for v, n in self._plain.items()}
+        states = [s.value for s in self.partition.graph.states]
         found |= {
-            v: InterfaceBuffer(i) for i, v in enumerate(self.inputs) if is_contiguous(v.extents)
+            v: InterfaceBuffer(i)
+            for i, v in enumerate(self.inputs)
+            if v in states or is_contiguous(v.extents)
         }
         direct = direct_results(self.partition, self.partition.whole)
         return found | {v: self._output(i) for v, i in direct.items()}
@@ -171,7 +176,7 @@ class Linker:
         outputs = self.partition.graph.outputs
         given = (
             self._copied(v, InterfaceBuffer(i), self.place(v), taken=True)
-            for i, v in enumerate(self.inputs)
+            for i, v in enumerate(self.partition.graph.given)
             if not is_contiguous(v.extents)
         )
         calls = self._calls(self.partition.whole)
@@ -202,6 +207,8 @@ class Linker:
                 return (Branch(self.place(call.node.inputs[0]), then, otherwise),)
             case LoopCall():
                 return self._loop(call)
+            case AppendCall():
+                return (self._appended(call),)
             case RefusalCall():
                 return (Refuse(self._refusal(call.reason)),)
             case SelectionCall():
@@ -237,6 +244,15 @@ class Linker:
         value = self.values.number(Var(size.name))
         assert isinstance(value, CallValue), "a size is none"
         return value
+
+    def _appended(self, call: AppendCall) -> Action:
+        """A copy of new rows behind those that a state has, in memory that lies as its result."""
+        (state, rows), result = call.node.inputs, call.node.output
+        stored = stored_shape_of(result, self.values.sizes)
+        row = DTYPES[result.dtype].bytes * math.prod(stored[call.axis + 1 :])
+        start = self.values.number(mul(state.extents[call.axis], row))
+        behind = Behind(self.place(state), start)
+        return self._copied(rows, self.place(rows), behind, within=result)
 
     def _branch(
         self, call: ChoiceCall, region: Region, results: Sequence[Place]
@@ -307,15 +323,23 @@ class Linker:
         destination: Place,
         taken: bool = False,
         given: bool = False,
+        within: Value | None = None,
     ) -> Action:
         """A copy of `value`: of one block, or of rows where these lie apart. It is `taken` from, or
-        `given` to, a caller's contiguous array.
+        `given` to, a caller's contiguous array, or becomes a part of what lies as `within` does.
         """
         item, number = DTYPES[value.dtype].bytes, self.values.number
-        stored = stored_shape_of(value, self.values.sizes)
-        apart = [canonical(product((item, *stored[d + 1 :]))) for d in range(value.rank)]
-        dense = [canonical(product((item, *value.extents[d + 1 :]))) for d in range(value.rank)]
-        sides = (dense if taken else apart, dense if given else apart)
+
+        def strides_of(shape: Shape) -> list[Extent]:
+            return [canonical(product((item, *shape[d + 1 :]))) for d in range(value.rank)]
+
+        source_shape, target_shape = (
+            stored_shape_of(v, self.values.sizes) for v in (value, within or value)
+        )
+        sides = (
+            strides_of(value.extents if taken else source_shape),
+            strides_of(value.extents if given else target_shape),
+        )
         block: Extent = item
         left = value.rank
         while left and (value.extents[left - 1] == 1 or all(s[left - 1] == block for s in sides)):
@@ -343,7 +367,7 @@ class Linker:
                     flops = 0 if task.dag.sizes else task.dag.useful_flops  # it varies
                     return NetworkStep(task.name, flops)
                 case Copy() | RepeatedCalls(counter=None):
-                    return NetworkStep("copy", 0)
+                    return NetworkStep("append" if _appends(action) else "copy", 0)
                 case Refuse():
                     return NetworkStep("error", 0)
                 case Select(entry=entry):
@@ -361,6 +385,16 @@ class Linker:
                     return NetworkStep(f"loop{times}: {_listed(inner)}", total)
 
         return tuple(map(step, self.actions))
+
+
+def _appends(action: Action) -> bool:
+    """Whether a copy, perhaps row by row, writes behind what is there."""
+    while isinstance(action, RepeatedCalls):
+        (action,) = action.actions
+    place = action.destination if isinstance(action, Copy) else None
+    while isinstance(place, Row):
+        place = place.base
+    return isinstance(place, Behind)
 
 
 def _listed(steps: Sequence[NetworkStep]) -> str:

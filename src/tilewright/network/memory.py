@@ -24,6 +24,7 @@ from tilewright.expr.nodes import Tensor
 from tilewright.expr.sizes import is_contiguous, stored_shape
 from tilewright.graph.ir import Value
 from tilewright.graph.partition import (
+    AppendCall,
     Call,
     ChoiceCall,
     LoopCall,
@@ -81,10 +82,11 @@ def plan_memory(partition: Partition, alignment: int = ALIGNMENT) -> MemoryPlan:
 def liveness(partition: Partition, alignment: int = ALIGNMENT) -> list[Lifetime]:
     """Lifetimes of the values that need memory of their own, in the order they are written."""
     clock, sizes = _CallNumbers(partition), partition.graph.sizes
-    for value in partition.graph.inputs:
+    for value in partition.graph.given:
         if not is_contiguous(value.extents):
             clock.made(value)
     clock.walk(partition.whole)
+    clock.used(partition.graph.outputs)  # results that are not written directly are copied last
     outside = set(direct_results(partition, partition.whole))
     return [
         Lifetime(value, aligned(stored_bytes(value, sizes), alignment), first, clock.last[value])
@@ -123,6 +125,8 @@ class _CallNumbers:
                 case Subgraph():
                     self.used(call.inputs)
                     self.made(call.output)
+                case AppendCall():
+                    self.used(call.node.inputs)
                 case LoopCall() | ChoiceCall():
                     self.control(call)
                 case SelectionCall() | RefusalCall():

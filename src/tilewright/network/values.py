@@ -10,15 +10,16 @@ Sizes come first, which the native call finds in the shapes of inputs, or the ne
 
 from __future__ import annotations
 
-from tilewright.contract.artifact import BufferSpec, aligned
+from tilewright.contract.artifact import BufferSpec, StateSpec, aligned
 from tilewright.contract.sizes import Size, Sizes
 from tilewright.expr.nodes import Expr, Extent, Var, as_expr
 from tilewright.expr.sizes import least, most
 from tilewright.expr.tensors import canonical
 from tilewright.expr.text import extent_text
-from tilewright.graph.ir import Graph, Value
+from tilewright.graph.ir import Graph, State, Value
 from tilewright.ground.errors import BuildError
 from tilewright.network.entry import CallValue
+from tilewright.network.memory import stored_shape_of
 
 
 class CallValues:
@@ -32,7 +33,7 @@ class CallValues:
         for s, variable in zip(self.sizes, self.all, strict=True):
             if variable not in found and not s.computed:
                 raise BuildError(f"{graph.name}: no input has the size {s.name} for an extent")
-        for value in (*graph.inputs, *graph.outputs):
+        for value in (*graph.inputs, *graph.outputs, *(s.grown for s in graph.states)):
             for extent in value.extents:
                 self.number(extent)
 
@@ -79,3 +80,10 @@ def spec_of_value(name: str, value: Value, sizes: Sizes) -> BufferSpec:
     shape = tuple(most(e, sizes) for e in value.extents)
     varying = tuple("" if isinstance(e, int) else extent_text(e) for e in value.extents)
     return BufferSpec(name, shape, value.dtype, varying if any(varying) else ())
+
+
+def spec_of_state(state: State, sizes: Sizes) -> StateSpec:
+    """What a caller keeps for a state."""
+    length = state.grown.extents[state.axis]
+    shape = stored_shape_of(state.grown, sizes)
+    return StateSpec(state.result, state.axis, extent_text(length), most(length, sizes), shape)

@@ -13,7 +13,7 @@ or not aligned for its elements, is copied into a buffer kept for it; more is no
 copying takes longer than loads across cache lines do. Outputs are 64-byte-aligned arrays, new ones
 unless the caller gives some or has dropped those of an earlier call, whose memory is then used
 again (that of large ones also where a call begins before they are dropped: `ResultMemory`). Threads
-may call at once: each call in flight has a `_CallFrame` of its own, with the scratch memory and the
+may call at once: each call in flight has a `CallFrame` of its own, with the scratch memory and the
 last outputs; frames are kept, so there come to be as many as calls were ever made at once. Such
 calls compete for the cores: `fn.threads = 1` gives each one.
 
@@ -25,15 +25,16 @@ inputs and outputs to a pointer array that is kept.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tilewright.contract.artifact import ALIGNMENT, Array, Artifact, NetworkStep
 from tilewright.ground.errors import InputError, RunError
+from tilewright.ground.lazy import Lazy
 from tilewright.ground.text import size
 from tilewright.runtime.buffers import BYTE, address, aligned_empty, is_aligned
 from tilewright.runtime.constants import ConstantPool, Constants, pack, pack_given
@@ -43,6 +44,7 @@ from tilewright.runtime.parameters import (
     ArrayFunction,
     Parameter,
     checked,
+    held_inputs,
     positional,
     with_named,
 )
@@ -52,8 +54,14 @@ from tilewright.runtime.sizes import CallShapes, SizesTable
 from tilewright.runtime.tensors import alike
 from tilewright.target import Target
 
+if TYPE_CHECKING:
+    from tilewright.runtime import stream
+    from tilewright.runtime.stream import Stream
+else:
+    stream = Lazy("tilewright.runtime.stream")
 
-class _CallFrame:
+
+class CallFrame:
     """What one call in flight has to itself: the native pointer array, scratch memory, the native
     call with its outputs, `shapes` if it has sizes, and copies of inputs that kernels cannot read
     where they are, by name. It keeps the constants alive.
@@ -111,25 +119,29 @@ class CompiledFunction(ArrayFunction):
         constants: Constants | None = None,
         code: NativeCode | None = None,
         name: str | None = None,
+        held: Collection[str] = (),
     ) -> None:
         """Load `artifact`, linked with `parts`, unless its `code` is loaded already; a function
         without constants is ready at once.
 
         `arguments` are the names of the inputs in the order in which a caller gives them (None:
-        the artifact's). Raises RunError when this machine cannot run it.
+        the artifact's), but for those that are `held` (see `Stream`). Raises RunError when this
+        machine cannot run it.
         """
         if artifact.sizes and not artifact.steps:
             listed = ", ".join(map(str, artifact.sizes))
             raise RunError(
                 f"{artifact.entry} has sizes ({listed}), which a LoadedKernel takes with each call"
             )
-        super().__init__(artifact, arguments, name)
+        super().__init__(artifact, arguments, name, held)
         self._parts = tuple(parts)
+        self._held = held_inputs(artifact, held)
         self._code = LoadedKernel(artifact, parts) if code is None else code
         self._sizes: SizesTable | None = None
         if self._code.derive is not None:
             found = self._code.derive, self._code.find_sizes, self._code.write_shapes
-            self._sizes = SizesTable(artifact, self._inputs, self._outputs, *found)
+            inputs = (*self._inputs, *self._held)
+            self._sizes = SizesTable(artifact, inputs, self._outputs, *found, len(self._held))
         self._results = tuple(ResultMemory(p.shape, p.dtype, p.slot) for p in self._outputs)
         self._quick = QUICK and not artifact.refusals and not artifact.computed
         self._cores = Target.parse(artifact.target).cores
@@ -137,7 +149,7 @@ class CompiledFunction(ArrayFunction):
         self._constants = constants if artifact.constants else pack(artifact, {})
         # Frames that no call is using. Calls take and return them without a lock: `pop` and
         # `append` of a list are atomic.
-        self._frames: list[_CallFrame] = []
+        self._frames: list[CallFrame] = []
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Its code and packed constants, or the library it is from: another process on a machine
@@ -151,6 +163,16 @@ class CompiledFunction(ArrayFunction):
             name=self.name,
         )
         return _with_threads, (self._code.source or own, self._threads)
+
+    @property
+    def code(self) -> NativeCode:
+        """What is called."""
+        return self._code
+
+    @property
+    def constants(self) -> Constants | None:
+        """The packed constants; None until they are given."""
+        return self._constants
 
     @property
     def threads(self) -> int:
@@ -214,7 +236,7 @@ class CompiledFunction(ArrayFunction):
         frames.append(frame)
         return alike(inputs, outputs) if out is None else outputs
 
-    def _frame(self, frames: list[_CallFrame]) -> _CallFrame:
+    def _frame(self, frames: list[CallFrame]) -> CallFrame:
         """One that no call uses."""
         try:
             return frames.pop()
@@ -234,7 +256,7 @@ class CompiledFunction(ArrayFunction):
         self._check(frame)
         return seconds
 
-    def _check(self, frame: _CallFrame) -> None:
+    def _check(self, frame: CallFrame) -> None:
         """Raise RunError when the last run refused to go on."""
         refusal = frame.refusal(self.artifact)
         if refusal:
@@ -262,7 +284,7 @@ class CompiledFunction(ArrayFunction):
         del kept  # in use until here
         return found
 
-    def _bound(self, inputs: Mapping[str, Any] | Sequence[Any]) -> tuple[_CallFrame, list[Array]]:
+    def _bound(self, inputs: Mapping[str, Any] | Sequence[Any]) -> tuple[CallFrame, list[Array]]:
         """A new frame that points at `inputs` (or copies of them) and at new outputs, and all the
         arrays that must live as long as it is used.
         """
@@ -272,7 +294,24 @@ class CompiledFunction(ArrayFunction):
         self._bind(frame, arrays, outputs)
         return frame, [*arrays, *outputs]
 
-    def _new_frame(self) -> _CallFrame:
+    def stream(self, inputs: Mapping[str, Any] | None = None, /, **named: Any) -> Stream:
+        """A new stream of a network that keeps a state, which is empty. `inputs` are those that all
+        of its calls have, by name. Streams share code and constants; each has memory for its state.
+
+        Raises InputError for a network without a state, or inputs that do not fit.
+        """
+        return stream.Stream(self, {**(inputs or {}), **named})
+
+    def _new_frame(self) -> CallFrame:
+        """A frame for a call that keeps nothing."""
+        if self.artifact.states:
+            raise InputError(
+                f"{self.name} keeps {self._held[0].name} from one call to the next: call a stream "
+                f"of it, s = net.stream(), s(...)"
+            )
+        return self._made_frame()
+
+    def _made_frame(self) -> CallFrame:
         """A frame that points at the constants."""
         if self._constants is None:
             raise self._not_prepared()
@@ -282,7 +321,7 @@ class CompiledFunction(ArrayFunction):
         shapes = None if self._sizes is None else CallShapes(self._sizes)
         needed = self.artifact.scratch_bytes
         try:
-            frame = _CallFrame(pointers, needed, self._constants, shapes)
+            frame = CallFrame(pointers, needed, self._constants, shapes)
         except (MemoryError, ValueError) as error:
             less = "; smaller ranges of its sizes need less" if self._sizes else ""
             raise RunError(f"{self.name} needs {size(needed)} of memory a call{less}") from error
@@ -292,7 +331,7 @@ class CompiledFunction(ArrayFunction):
             frame.call = NativeCall(self._code.invoke, *addresses, *arrays, self._threads, shapes)
         return frame
 
-    def _results_of(self, frame: _CallFrame, inputs: Sequence[Array]) -> Sequence[Parameter]:
+    def _results_of(self, frame: CallFrame, inputs: Sequence[Array]) -> Sequence[Parameter]:
         """The outputs as they are for inputs of these shapes. Raises InputError for wrong ones."""
         if frame.shapes is None:
             return self._outputs
@@ -322,7 +361,7 @@ class CompiledFunction(ArrayFunction):
             taken.append(array)
         return list(out)
 
-    def _bind(self, frame: _CallFrame, arrays: Sequence[Array], outputs: Sequence[Array]) -> None:
+    def _bind(self, frame: CallFrame, arrays: Sequence[Array], outputs: Sequence[Array]) -> None:
         """Write the addresses of a call's arrays to the frame's pointer array."""
         pointers = frame.pointers
         for parameter in self._inputs:

@@ -121,7 +121,8 @@ class NativeCall:
         self._shapes, sizes = shapes, (0, 0, 0)
         self._extents = [np.array(p.shape, np.int64) for p in arrays]
         if shapes is not None:
-            self._extents = shapes.extents
+            first, last = shapes.extents[: len(inputs)], shapes.extents[len(shapes.about.inputs) :]
+            self._extents = [*first, *last]  # without those of inputs that no call gives
             sizes = shapes.words
         header = (entry, pointers, scratch, id(np.ndarray), len(inputs), len(outputs), threads)
         words = [*header, *sizes]

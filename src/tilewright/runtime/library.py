@@ -35,7 +35,7 @@ from tilewright.runtime.native import native
 from tilewright.runtime.shapes import FunctionSet
 from tilewright.runtime.symbols import elf_machine
 
-FORMAT = 6
+FORMAT = 7
 """Of the description and of `tilewright_code`; a loader reads its own only."""
 SECTION = ".tilewright"
 SEAL = "sha256"

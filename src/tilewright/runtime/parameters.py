@@ -57,10 +57,12 @@ class Parameter:
         return shape == self.shape or (bool(self.varying) and self.spec.takes(shape))
 
 
-def inputs_of(artifact: Artifact, arguments: Iterable[str] | None) -> tuple[Parameter, ...]:
-    """The inputs in the order of the names `arguments`."""
-    slots = {s.name: i for i, s in enumerate(artifact.inputs)}
-    names = list(slots) if arguments is None else list(arguments)
+def inputs_of(
+    artifact: Artifact, arguments: Iterable[str] | None, held: Collection[str] = ()
+) -> tuple[Parameter, ...]:
+    """The inputs in the order of the names `arguments`, but for those that are `held`."""
+    slots = {s.name: i for i, s in enumerate(artifact.given) if s.name not in held}
+    names = list(slots) if arguments is None else [n for n in arguments if n not in held]
     check_names("argument", dict.fromkeys(names), slots)
     loaded = bool(artifact.steps)  # which kernels by themselves have not
     return tuple(
@@ -69,18 +71,30 @@ def inputs_of(artifact: Artifact, arguments: Iterable[str] | None) -> tuple[Para
     )
 
 
+def held_inputs(artifact: Artifact, held: Collection[str]) -> tuple[Parameter, ...]:
+    """Those that are not given with each call: the `held` ones, then states."""
+    slots = [i for i, s in enumerate(artifact.given) if s.name in held]
+    slots += range(len(artifact.given), len(artifact.inputs))
+    return tuple(Parameter.of(artifact.inputs[i], n, i, loaded=True) for n, i in enumerate(slots))
+
+
 class ArrayFunction(ABC):
     """What a loaded artifact takes and gives, whatever it runs on."""
 
     def __init__(
-        self, artifact: Artifact, arguments: Iterable[str] | None, name: str | None = None
+        self,
+        artifact: Artifact,
+        arguments: Iterable[str] | None,
+        name: str | None = None,
+        held: Collection[str] = (),
     ) -> None:
         """`arguments` are the names of the inputs in the order in which a caller gives them (None:
-        the artifact's), `name` is what it is called (None: as its entry).
+        the artifact's), `name` is what it is called (None: as its entry). No call gives inputs that
+        are `held`.
         """
         self.artifact = artifact
         self.name = artifact.entry if name is None else name
-        self._inputs = inputs_of(artifact, arguments)
+        self._inputs = inputs_of(artifact, arguments, held)
         first = len(artifact.inputs) + len(artifact.constants)
         self._outputs = tuple(Parameter.of(s, i, first + i) for i, s in enumerate(artifact.outputs))
 
@@ -107,6 +121,12 @@ class ArrayFunction(ABC):
     def __call__(
         self, /, *inputs: Any, out: Sequence[Any] | None = None, **named: Any
     ) -> list[Any]: ...
+
+    def stream(self, inputs: Mapping[str, Any] | None = None, /, **named: Any) -> Any:
+        """A new stream of what keeps a state. Raises TargetError for a function that has none."""
+        raise TargetError(
+            f"{self.name} runs on {self.artifact.target.split()[0]}: it has no streams"
+        )
 
     @property
     def threads(self) -> int:

@@ -32,8 +32,11 @@ def size_tables(
     artifact: Artifact,
     inputs: Sequence[Parameter | BufferSpec],
     outputs: Sequence[Parameter | BufferSpec],
+    held: int = 0,
 ) -> tuple[Table, Table]:
-    """C's `tw_size` of each size, and a `tw_extent` for each extent that varies."""
+    """C's `tw_size` of each size, and a `tw_extent` for each extent that varies. A size is that of
+    one of the last `held` inputs, if they have it: what a caller gives is compared with them.
+    """
     values = (*artifact.sizes, *artifact.derived)
     numbers = {v.name: i for i, v in reversed(list(enumerate(values)))}
     extents: Table = [
@@ -43,6 +46,7 @@ def size_tables(
         if name
     ]
     first = {n: (a, d) for a, d, n in reversed(extents) if a < len(inputs)}
+    first |= {n: (a, d) for a, d, n in extents if len(inputs) - held <= a < len(inputs)}
     found = [NOWHERE if s.computed else first[n] for n, s in enumerate(artifact.sizes)]
     return [(s.least, s.most, *at) for s, at in zip(artifact.sizes, found, strict=True)], extents
 
@@ -60,14 +64,15 @@ class SizesTable:
         derive: int,
         find: Callable[..., int],
         write: Callable[..., None],
+        held: int = 0,
     ) -> None:
         """`derive` is the address of the network's own function, `find` C's `tw_find_sizes`,
-        `write` its `tw_write_shapes`.
+        `write` its `tw_write_shapes`. No call gives the last `held` inputs.
         """
         self.find, self.write = find, write
         self.sizes, self.computes = artifact.sizes, bool(artifact.computed)
         self.inputs, self.arrays = tuple(inputs), (*inputs, *outputs)
-        tables = size_tables(artifact, self.inputs, outputs)
+        tables = size_tables(artifact, self.inputs, outputs, held)
         self.places = [row[2:] for row in tables[0]]
         self._tables = [np.array(table, np.int64) for table in tables]
         counts = map(len, tables)
@@ -88,6 +93,10 @@ class CallShapes:
         self.written = np.array([address(e) for e in self.extents], np.int64)
         self.given = np.zeros(len(about.inputs), np.int64)  # addresses of the shapes of inputs
 
+    def hold(self, shapes: Sequence[Array]) -> None:
+        """Let the last inputs have these shapes, int64 arrays that stay where they are."""
+        self.given[len(self.given) - len(shapes) :] = [address(s) for s in shapes]
+
     def find(self, arrays: Sequence[Array], values: Array) -> None:
         """Fill in the shapes of a call with these inputs, whose fixed extents are right; `values`
         are the beginning of its scratch. Raises InputError for a size out of its range, or inputs
@@ -95,7 +104,7 @@ class CallShapes:
         """
         about = self.about
         given = [np.array(a.shape, np.int64) for a in arrays]
-        self.given[:] = [address(g) for g in given]
+        self.given[: len(given)] = [address(g) for g in given]
         sizes, inputs, written = self.words
         found = about.find(sizes, inputs, address(values), written)
         if found:

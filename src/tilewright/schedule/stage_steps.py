@@ -229,6 +229,8 @@ class RFactor(Step):
             raise ScheduleError(
                 f"{self.stage}: rfactor needs an unsplit reduction axis, not {self.axis}"
             )
+        if state.dag.sizes:
+            extent_int(axis.extent)  # how many steps are left is a number, also in a sketch
         if isinstance(self.factor, int) and not 1 <= self.factor < 2 * extent_int(axis.extent):
             raise ScheduleError(
                 f"{self.stage}: a factor of {self.factor} does not suit {axis.name}, which has "

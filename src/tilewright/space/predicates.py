@@ -78,14 +78,21 @@ def is_strictly_inlinable(state: State, stage: Stage, target: Target) -> bool:
     )
 
 
+def _is_used_again(consumer: Stage, read: Read) -> bool:
+    """Whether there is an axis along which the consumer reads the same element."""
+    axes = (*consumer.compute.axes, *consumer.compute.reduce_axes)
+    used = free_vars(read)
+    return any(a.extent != 1 and a.name not in used for a in axes)
+
+
 def packs_operand(state: State, stage: Stage, target: Target) -> bool:
     """Whether the stage is a permutation that makes elements contiguous along the lanes of a
     consumer that reuses them.
 
         b_t[k, j] = b[j, k];  c[i, j] = Σ_k a[i, k] * b_t[k, j]
 
-    Inlined, every use of an element would gather lanes from far apart; the copy does it once. A
-    constant needs no copy: its layout may change.
+    Inlined, every use of an element would gather lanes from far apart; the copy does it once, and
+    gains nothing where there is one use. A constant needs no copy: its layout may change.
     """
     source = stage.compute.body
     if not isinstance(source, Read) or not all(isinstance(i, Var) for i in source.indices):
@@ -101,6 +108,7 @@ def packs_operand(state: State, stage: Stage, target: Target) -> bool:
             read.tensor.name == stage.name
             and _is_contiguous(read.indices, axis)
             and axis in free_vars(read)
+            and _is_used_again(consumer, read)
             for read in reads(element_expr(consumer))
         )
         for consumer in state.consumers(stage.name)

@@ -17,6 +17,11 @@
      models, constant_counts, constant_offsets, first_refusals, status_offsets, sizes
                               tables, an entry a network
      item_bytes               a table, an entry an argument
+     STATES                   how many inputs the only network keeps from one run to the next
+     STATE_RANK               the most dimensions of one
+     MOST_LENGTH              the most rows that these may have before a run
+     GROWN                    which value of a call with sizes is how many they have after it
+     states                   a table of them
 
    and the symbol tilewright_constants. */
 
@@ -32,6 +37,7 @@
 #define PUBLIC __attribute__((visibility("default")))
 #define ALIGNMENT 64
 #define ARGUMENTS (INPUTS + OUTPUTS)
+#define GIVEN (INPUTS + STATES) /* of the native interface's inputs */
 
 #define DECLARED(entry, timed, derive) extern tw_entry entry, timed;
 ENTRIES(DECLARED)
@@ -80,9 +86,10 @@ struct TW(context) {
   int32_t threads;
   int network; /* which of them runs */
   void *staged[ARGUMENTS + 1]; /* aligned memory for arguments that are not; NULL until needed */
-  void *buffers[INPUTS + CONSTANTS + OUTPUTS + 1];
+  void *buffers[GIVEN + CONSTANTS + OUTPUTS + 1];
   unsigned char *scratch;
   int64_t extents[EXTENTS + 1]; /* of all arguments, side by side */
+  int64_t length; /* rows that states have */
 };
 
 PUBLIC const tilewright_model *TW(model)(void) { return models; }
@@ -100,6 +107,7 @@ PUBLIC const char *TW(message)(int status) {
   case TILEWRIGHT_BAD_ARGUMENT:
     return "a pointer is NULL, or there are more threads than the library can use";
   case TILEWRIGHT_WRONG_SHAPE: return "the library has no network for inputs of these shapes";
+  case TILEWRIGHT_FULL: return "the state has no room for more rows: take some back";
   default: return "unknown status";
   }
 }
@@ -114,13 +122,22 @@ static const tilewright_tensor *tensor(int number, int64_t i) {
 
 /* Let runs be of network `number` for inputs of these shapes, if it takes them. */
 static int use(TW(context) *context, int number, const int64_t *const *shapes) {
-  int64_t values[VALUES + 1], extents[EXTENTS + 1], *own[ARGUMENTS + 1];
+  int64_t values[VALUES + 1], extents[EXTENTS + 1], *own[GIVEN + OUTPUTS + 1];
+  int64_t lengths[STATES + 1][STATE_RANK + 1], found[STATES + 1][STATE_RANK + 1];
+  const int64_t *given[GIVEN + 1];
   int64_t *end = extents;
+  for (int i = 0; i < INPUTS; i++) given[i] = shapes[i];
+  for (int i = 0; i < STATES; i++) {
+    memcpy(lengths[i], states[i].shape, (size_t)states[i].rank * sizeof *lengths[i]);
+    lengths[i][states[i].axis] = context->length;
+    given[INPUTS + i] = lengths[i];
+    own[INPUTS + i] = found[i];
+  }
   for (int i = 0; i < ARGUMENTS; i++) {
-    own[i] = end;
+    own[i < INPUTS ? i : i + STATES] = end;
     for (int64_t d = 0; d < tensor(number, i)->rank; d++) *end++ = tensor(number, i)->shape[d];
   }
-  if (sizes[number].size_count && tw_find_sizes(&sizes[number], shapes, values, own)) return 0;
+  if (sizes[number].size_count && tw_find_sizes(&sizes[number], given, values, own)) return 0;
   for (int i = 0; i < INPUTS; i++)
     for (int64_t d = 0; d < tensor(number, i)->rank; d++)
       if (shapes[i][d] != own[i][d]) return 0;
@@ -128,7 +145,7 @@ static int use(TW(context) *context, int number, const int64_t *const *shapes) {
   memcpy(context->extents, extents, sizeof extents);
   if (sizes[number].size_count) memcpy(context->scratch, values, sizeof values);
   for (int i = 0; i < constant_counts[number]; i++)
-    context->buffers[INPUTS + i] =
+    context->buffers[GIVEN + i] =
         (void *)(tilewright_code.constants + constant_offsets[number][i]);
   return 1;
 }
@@ -180,8 +197,13 @@ PUBLIC int TW(create_checked)(TW(context) **context, int threads, uint32_t inter
   TW(context) *made = calloc(1, sizeof *made);
   if (made == NULL) return TILEWRIGHT_NO_MEMORY;
   made->scratch = aligned_memory(models->scratch_bytes);
-  if (made->scratch == NULL) {
-    free(made);
+  int missing = made->scratch == NULL;
+  for (int i = 0; i < STATES; i++) {
+    made->buffers[INPUTS + i] = aligned_memory(states[i].bytes);
+    missing |= made->buffers[INPUTS + i] == NULL;
+  }
+  if (missing) {
+    TW(destroy)(made);
     return TILEWRIGHT_NO_MEMORY;
   }
   tw_limit_cores(quota_cores());
@@ -196,6 +218,7 @@ PUBLIC int TW(create_checked)(TW(context) **context, int threads, uint32_t inter
 PUBLIC void TW(destroy)(TW(context) *context) {
   if (context == NULL) return;
   for (int i = 0; i < ARGUMENTS; i++) free(context->staged[i]);
+  for (int i = 0; i < STATES; i++) free(context->buffers[INPUTS + i]);
   free(context->scratch);
   free(context);
 }
@@ -204,6 +227,9 @@ PUBLIC int TW(reshape)(TW(context) *context, const int64_t *const *shapes) {
   if (context == NULL || shapes == NULL) return TILEWRIGHT_BAD_ARGUMENT;
   for (int i = 0; i < INPUTS; i++)
     if (shapes[i] == NULL && models->inputs[i].rank > 0) return TILEWRIGHT_BAD_ARGUMENT;
+#if STATES
+  if (context->length > MOST_LENGTH) return TILEWRIGHT_FULL;
+#endif
   for (int number = 0; number < NETWORKS; number++)
     if (use(context, number, shapes)) return TILEWRIGHT_OK;
   return TILEWRIGHT_WRONG_SHAPE;
@@ -216,6 +242,26 @@ PUBLIC int TW(output_shape)(const TW(context) *context, int64_t i, int64_t *dime
   for (int64_t d = 0; d < rank; d++) dimensions[d] = extents_of(context, INPUTS + i)[d];
   return TILEWRIGHT_OK;
 }
+
+#if STATES
+PUBLIC int64_t TW(length)(const TW(context) *context) {
+  return context == NULL ? 0 : context->length;
+}
+
+PUBLIC int TW(rewind)(TW(context) *context, int64_t rows) {
+  if (context == NULL || rows < 0 || rows > context->length) return TILEWRIGHT_BAD_ARGUMENT;
+  context->length -= rows;
+  return TILEWRIGHT_OK;
+}
+
+/* Let the next run be of as many rows as there are now, and inputs of the shapes of the last one. */
+static int go_on(TW(context) *context) {
+  const int64_t *shapes[INPUTS + 1];
+  if (context->length > MOST_LENGTH) return TILEWRIGHT_FULL;
+  for (int i = 0; i < INPUTS; i++) shapes[i] = extents_of(context, i);
+  return use(context, context->network, shapes) ? TILEWRIGHT_OK : TILEWRIGHT_WRONG_SHAPE;
+}
+#endif
 
 /* The most bytes that argument number `i` has in any network. */
 static int64_t most_bytes(int i) {
@@ -236,7 +282,11 @@ static void *place(TW(context) *context, int i, const void *argument) {
 PUBLIC int TW(run)(TW(context) *context, const void *const *inputs, void *const *outputs) {
   if (context == NULL || inputs == NULL || outputs == NULL) return TILEWRIGHT_BAD_ARGUMENT;
   const int computes = expect_most(context);
-  void **results = context->buffers + INPUTS + constant_counts[context->network];
+#if STATES
+  const int status = go_on(context);
+  if (status != TILEWRIGHT_OK) return status;
+#endif
+  void **results = context->buffers + GIVEN + constant_counts[context->network];
   for (int i = 0; i < INPUTS; i++) {
     const int64_t bytes = bytes_of(context, i);
     if (inputs[i] == NULL && bytes > 0) return TILEWRIGHT_BAD_ARGUMENT;
@@ -258,6 +308,9 @@ PUBLIC int TW(run)(TW(context) *context, const void *const *inputs, void *const 
     if (refusal != 0)
       return TILEWRIGHT_REFUSED + first_refusals[context->network] + (int)refusal - 1;
   }
+#if STATES
+  memcpy(&context->length, context->scratch + 8 * GROWN, sizeof context->length);
+#endif
   if (computes) write_extents(context);
   for (int i = 0; i < OUTPUTS; i++)
     if (results[i] != outputs[i] && bytes_of(context, INPUTS + i) > 0)

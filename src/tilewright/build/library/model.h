@@ -61,6 +61,7 @@ enum {
   TILEWRIGHT_WRONG_HEADER = 3,
   TILEWRIGHT_BAD_ARGUMENT = 4,
   TILEWRIGHT_WRONG_SHAPE = 5,
+  TILEWRIGHT_FULL = 6,
   TILEWRIGHT_REFUSED = 16 /* or more: the model took a branch that could not be compiled, or data
                              asked for more than there may be */
 };
@@ -92,7 +93,7 @@ int $name_output_shape(const $name_context *context, int64_t i, int64_t *dimensi
    a multiple of 64 bytes are copied. Outputs may not overlap inputs or each other. */
 int $name_run($name_context *context, const void *const *inputs, void *const *outputs);
 
-/* Free a context, or do nothing for NULL. */
+$streams/* Free a context, or do nothing for NULL. */
 void $name_destroy($name_context *context);
 
 /* The same as $name_run, by the type and order of the arguments:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from math import prod
 from pathlib import Path
 from string import Template
 
@@ -83,6 +84,8 @@ class Description:
 
     def __post_init__(self) -> None:
         first, *others = [[(s.name, s.dtype) for s in _interface(a)] for a in self.artifacts]
+        if others and any(a.states for a in self.artifacts):
+            raise BuildError(f"{self.title}: a library of a network with a state has no other ones")
         if any(other != first for other in others):
             raise BuildError(
                 f"{self.title}: the networks of a library have the same inputs and outputs but for "
@@ -99,19 +102,23 @@ class Description:
 
 
 def _interface(artifact: Artifact) -> tuple[BufferSpec, ...]:
-    return artifact.inputs + artifact.outputs
+    return artifact.given + artifact.outputs
 
 
 def header_text(d: Description) -> str:
     """The model's C header."""
-    inputs, outputs = d.artifacts[0].inputs, d.artifacts[0].outputs
+    inputs, outputs = d.artifacts[0].given, d.artifacts[0].outputs
     ins, outs = _arguments("in", inputs), _arguments("out", outputs)
     parameters = [f", const {_c_type(s)} *{n}" for n, s in zip(ins, inputs, strict=True)]
     parameters += [f", {_c_type(s)} *{n}" for n, s in zip(outs, outputs, strict=True)]
     each = zip(*map(_interface, d.artifacts), strict=True)
     listed = [f"     {n}  {_either(specs)}" for n, specs in zip(ins + outs, each, strict=True)]
     listed += [f"     {size}" for size in dict.fromkeys(s for a in d.artifacts for s in a.sizes)]
-    return Template((HERE / "model.h").read_text().replace("$name_", "${name}_")).substitute(
+    text = (HERE / "model.h").read_text()
+    streams = (HERE / "stream.h").read_text() if d.artifacts[0].states else ""
+    text = text.replace("$streams", streams)
+    return Template(text.replace("$name_", "${name}_")).substitute(
+        states=_comment(", ".join(s.name for s in d.artifacts[0].inputs[len(inputs) :])),
         header=f"{d.name}.h",
         library=_comment(d.library),
         title=_comment(d.title),
@@ -145,7 +152,7 @@ def source_text(d: Description) -> str:
         f"#define TW(x) {d.name}_##x",
         f"#define NETWORKS {len(d.artifacts)}",
         f"#define ENTRIES(each) {entries}",
-        f"#define INPUTS {len(first.inputs)}",
+        f"#define INPUTS {len(first.given)}",
         f"#define CONSTANTS {max(counts)}",
         f"#define OUTPUTS {len(first.outputs)}",
         f"#define INTERFACE {d.interface}u",
@@ -173,15 +180,16 @@ def source_text(d: Description) -> str:
     ]
     items = [numpy_dtype(s.dtype).itemsize for s in _interface(first)]
     lines += [*_table("int64_t", "item_bytes", [*items, 0]), *_sizes(d.artifacts, derives)]
+    lines += _states(first)
     scratch_bytes = max(a.scratch_bytes for a in d.artifacts)
     about = f"{_string(d.title)}, {_string(d.version)}, {_string(first.target)}"
     rows = []
     for i, a in enumerate(d.artifacts):
-        lines += _tensors(f"inputs{i}", a.inputs, a) + _tensors(f"outputs{i}", a.outputs, a)
+        lines += _tensors(f"inputs{i}", a.given, a) + _tensors(f"outputs{i}", a.outputs, a)
         following = f"&models[{i + 1}]" if i + 1 < len(d.artifacts) else "NULL"
         rows += [
             f"  {{{FORMAT}, {about}, {target.cores}, {scratch_bytes}, {d.constant_bytes},",
-            f"   {len(a.inputs)}, inputs{i}, {len(a.outputs)}, outputs{i}, {following}}},",
+            f"   {len(a.given)}, inputs{i}, {len(a.outputs)}, outputs{i}, {following}}},",
         ]
     lines += ["static const tilewright_model models[] = {", *rows, "};"]
     return "\n".join([*lines, '#include "library.c"', ""])
@@ -227,13 +235,34 @@ def _sizes(artifacts: Sequence[Artifact], derives: Sequence[str]) -> list[str]:
     """The table of tw_sizes, and what it points at."""
     lines, rows = [], []
     for i, (a, derive) in enumerate(zip(artifacts, derives, strict=True)):
-        sizes, extents = size_tables(a, a.inputs, a.outputs)
+        sizes, extents = size_tables(a, a.inputs, a.outputs, len(a.states))
         lines += [f"extern void {derive}(int64_t *);"] if sizes else []
         for kind, table in (("size", sizes), ("extent", extents)):
             listed = [f"{{{', '.join(map(str, row))}}}" for row in table] or ["{0}"]
             lines += _table(f"struct tw_{kind}", f"{kind}s{i}", listed)
         rows.append(f"{{{derive}, {len(sizes)}, {len(extents)}, sizes{i}, extents{i}}}")
     return [*lines, *_table("struct tw_sizes", "sizes", rows)]
+
+
+def _states(artifact: Artifact) -> list[str]:
+    """The table of states, and what all of them have."""
+    kept = artifact.inputs[len(artifact.given) :]
+    values = [v.name for v in (*artifact.sizes, *artifact.derived)]
+    first = next(iter(artifact.states), None)
+    lines, rows = [], []
+    for i, (state, spec) in enumerate(zip(artifact.states, kept, strict=True)):
+        lines += _table("int64_t", f"state{i}_shape", spec.shape)
+        size = prod(state.shape) * numpy_dtype(spec.dtype).itemsize
+        rows.append(f"{{{len(spec.shape)}, {state.axis}, {size}, state{i}_shape}}")
+    row = "struct state { int64_t rank, axis, bytes; const int64_t *shape; }"
+    return [
+        *lines,
+        f"#define STATES {len(rows)}",
+        f"#define STATE_RANK {max((len(s.shape) for s in kept), default=0)}",
+        f"#define MOST_LENGTH {kept[0].shape[first.axis] if first else 0}",
+        f"#define GROWN {values.index(first.grown) if first else 0}",
+        *_table(row, "states", rows or ["{0}"]),
+    ]
 
 
 def _tensors(name: str, specs: tuple[BufferSpec, ...], artifact: Artifact) -> list[str]:

@@ -160,6 +160,8 @@ class Facts:
             match self.forms.opaque.get(name):
                 case Binary("min" | "max" as op, a, b):
                     found = intersection(found, self._extremum(form, name, k, op, (a, b)))
+                case Call("abs", (x,)):
+                    found = intersection(found, self._extremum(form, name, k, "max", (x, 0 - x)))
             quotient = self._quotient(self.forms.opaque.get(name))
             if quotient is not None:
                 found = intersection(found, self._undivided(form, name, k, *quotient))
@@ -172,10 +174,15 @@ class Facts:
         self, form: Affine, name: str, k: int, op: str, operands: tuple[Expr, Expr]
     ) -> Interval:
         """`k·min(a, b) + rest` lies where `k·a + rest` or `k·b + rest` does, and is at most either
-        for k > 0; asked where one of them cancels a part of the rest.
+        for k > 0; asked where one of them cancels a part of the rest, or a fact has parts of both.
         """
         rest, inner = form.without(name), [self._form(e) for e in operands]
-        if not any(rest.coefficient(n) * k * m < 0 for i in inner for n, m in i.terms):
+        parts = [(n, m) for i in inner for n, m in i.terms]
+        if not any(rest.coefficient(n) * k * m < 0 for n, m in parts) and not any(
+            any(fact.coefficient(n) for n, _ in parts)
+            and any(fact.coefficient(n) for n, _ in rest.terms)
+            for fact in self.known
+        ):
             return UNBOUNDED
         a, b = (self._bounds(rest.plus(i, k)) for i in inner)
         either = intersection(Interval(a.lo, None), Interval(b.lo, None))
@@ -210,7 +217,25 @@ class Facts:
         return add(scale(floordiv(bounds, point(c)), k), self._bounds(rest))
 
     def _sum(self, form: Affine) -> Interval:
-        return form.bounds({name: self._atom(name) for name, _ in form.terms})
+        found = form.bounds({name: self._atom(name) for name, _ in form.terms})
+        quotients = {n: self._quotient(self.forms.opaque.get(n)) for n, _ in form.terms}
+        known = {n: q for n, q in quotients.items() if q is not None}
+        return intersection(found, self._relaxed(form, known)) if len(known) > 1 else found
+
+    def _relaxed(self, form: Affine, quotients: Mapping[str, tuple[Expr, int]]) -> Interval:
+        """`a // c` is `(a - r) / c`, 0 <= r < c: asked where variables of several cancel."""
+        whole_of = lcm(*(c for _, c in quotients.values()))
+        whole, slack = form.times(whole_of), point(0)
+        for name, (a, c) in quotients.items():
+            k = form.coefficient(name) * (whole_of // c)
+            whole = whole.without(name).plus(self._form(a), k)
+            slack = add(slack, scale(Interval(1 - c, 0), k))
+        if len(whole.terms) >= sum(len(self._form(a).terms) for a, _ in quotients.values()):
+            return UNBOUNDED
+        return multiples(add(whole.bounds(dict(self._atoms_of(whole))), slack), whole_of)
+
+    def _atoms_of(self, form: Affine) -> Iterator[tuple[str, Interval]]:
+        return ((name, self._atom(name)) for name, _ in form.terms)
 
     def _atom(self, name: str) -> Interval:
         e = self.forms.opaque.get(name)

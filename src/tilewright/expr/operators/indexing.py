@@ -15,7 +15,7 @@ from functools import reduce
 from typing import Any
 
 from tilewright.expr.dtypes import BOOL, DTYPES, FLOAT32, INT32, INT64
-from tilewright.expr.nodes import Expr, Tensor, as_expr, binary, call, cast, const, select
+from tilewright.expr.nodes import Expr, Extent, Tensor, as_expr, binary, call, cast, const, select
 from tilewright.expr.operators.elementwise import elementwise
 from tilewright.expr.operators.movement import clamped_index
 from tilewright.expr.operators.shapes import (
@@ -41,7 +41,7 @@ COMBINE: dict[str, tuple[str, Callable[..., Any], Callable[[Any, Any], Any]]] = 
 }
 
 
-def _wrapped(value: Expr, extent: int) -> Expr:
+def _wrapped(value: Expr, extent: Extent) -> Expr:
     """An index that may count from the end; one out of range stays out of range."""
     i = cast(INT64, value)
     return select(i < 0, i + extent, i)
@@ -49,14 +49,14 @@ def _wrapped(value: Expr, extent: int) -> Expr:
 
 def _scatter(
     x: Tensor,
-    count: int,
+    count: Extent,
     meant: Callable[[tuple[Any, ...], Any], Expr],
     update: Callable[[tuple[Any, ...], Any], Expr],
     reduction: str,
     name: str,
 ) -> Tensor:
     """`x` with those of `count` updates that an element is `meant` by; the last one wins."""
-    shape = numbers(x.shape, name)
+    shape = x.shape
     k = reduce_axis(count, "k")
     if reduction == "none":
 
@@ -103,22 +103,27 @@ def scatter_elements(
     element wins. Indices out of range are ignored. Raises ExprError for shapes that do not fit.
     """
     at = axis_index(axis, x.rank, name)
-    shape, window = numbers(x.shape, name), numbers(indices.shape, name)
-    if window != numbers(updates.shape, name) or len(window) != x.rank:
+    shape, window = x.shape, indices.shape
+    if window != updates.shape or len(window) != x.rank:
         raise ExprError(f"{name}: indices {window} and updates {updates.shape} for {shape}")
+
+    def is_shorter(d: int) -> bool:
+        a, b = window[d], shape[d]
+        return a < b if isinstance(a, int) and isinstance(b, int) else a != b
+
+    shorter = [is_shorter(d) for d in range(x.rank)]
 
     def meant(index: tuple[Any, ...], k: Any) -> Expr:
         test = _wrapped(indices[at_axis(index, at, k)], shape[at]).eq(index[at])
         for d, i in enumerate(index):
-            if d != at and window[d] < shape[d]:
+            if d != at and shorter[d]:
                 test = select(i < window[d], test, const(False, test.dtype))
         return test
 
     def update(index: tuple[Any, ...], k: Any) -> Expr:
         # What lies outside of `updates` is not meant, and must not be read either.
         inside = tuple(
-            binary("min", i, window[d] - 1) if window[d] < shape[d] else i
-            for d, i in enumerate(index)
+            binary("min", i, window[d] - 1) if shorter[d] else i for d, i in enumerate(index)
         )
         return updates[at_axis(inside, at, k)]
 
@@ -265,7 +270,7 @@ def reverse_sequence(
     x: Tensor, lengths: Tensor, *, batch_axis: int, time_axis: int, name: str = "reverse_sequence"
 ) -> Tensor:
     """The first `lengths[b]` elements along `time_axis` reversed, the others in place."""
-    extent = numbers(x.shape, name)[time_axis]
+    extent = x.shape[time_axis]
 
     def body(*index: Any) -> Expr:
         t = as_expr(index[time_axis])
@@ -273,7 +278,7 @@ def reverse_sequence(
         source = select(t < length, length - 1 - t, t)
         return x[at_axis(index, time_axis, clamped(source, extent))]
 
-    return compute(numbers(x.shape, name), body, name=name, dtype=x.dtype)
+    return compute(x.shape, body, name=name, dtype=x.dtype)
 
 
 def write_slice(

@@ -316,13 +316,14 @@ def clamped_index(value: Expr, extent: Extent, name: str) -> Expr:
 
 def pad(
     x: Tensor,
-    pads: Sequence[tuple[int, int]],
+    pads: Sequence[tuple[Extent, Extent]],
     *,
     mode: str = "constant",
     value: float | int | bool = 0,
     name: str = "pad",
 ) -> Tensor:
     """`x` with `pads[d]` = (before, after) elements added to dimension `d`; negative ones crop.
+    Constant ones may be over sizes; an extent over sizes is longer than what is mirrored of it.
 
     `mode` is "constant" (filled with `value`), "reflect" (mirrored without repeating the edge),
     "edge" or "wrap". Returns `x` itself when every pad is zero.
@@ -331,18 +332,20 @@ def pad(
         raise ExprError(
             f"{name}: {len(pads)} pads, mode {mode!r} for shape {x.shape}; modes: {PAD_MODES}"
         )
-    if not any(p for pair in pads for p in pair):
+    if all(isinstance(p, int) and p == 0 for pair in pads for p in pair):
         return x
     shape = x.shape
-    whole = tuple(add(e, sum(p)) for e, p in zip(shape, pads, strict=True))
+    whole = tuple(add(e, add(*p)) for e, p in zip(shape, pads, strict=True))
 
     def body(*index: Any) -> Expr:
         at = [i - before for i, (before, _) in zip(index, pads, strict=True)]
         if mode != "constant":
-            return x[tuple(PERIODIC[mode](*row) for row in zip(at, shape, pads, strict=True))]
+            fixed = [(number(a, name), number(b, name)) for a, b in pads]
+            return x[tuple(PERIODIC[mode](*row) for row in zip(at, shape, fixed, strict=True))]
         tests: list[Expr] = []
         for i, extent, (before, after) in zip(at, shape, pads, strict=True):
-            tests += ([i >= 0] if before > 0 else []) + ([i < extent] if after > 0 else [])
+            tests += [i >= 0] if not isinstance(before, int) or before > 0 else []
+            tests += [i < extent] if not isinstance(after, int) or after > 0 else []
         inside = x[tuple(at)]
         fill = const(value, x.dtype.compute)
         return select(reduce(operator.and_, tests), inside, fill) if tests else inside
@@ -359,12 +362,13 @@ def _reflect(i: Any, extent: Extent, pads: tuple[int, int]) -> Expr:
     """(n - 1) - |(n - 1) - |i||; a pad longer than the data bounces with period 2 (n - 1)."""
     if not any(pads):
         return as_expr(i)
-    last = number(extent, "a pad that reflects") - 1
-    if max(pads) > last:
+    last = extent - 1
+    if isinstance(last, int) and max(pads) > last:
         i = i % max(2 * last, 1)
     elif pads[0] > 0:
         i = call("abs", i)
-    return as_expr(last - call("abs", last - i) if pads[1] > 0 or max(pads) > last else i)
+    bounces = pads[1] > 0 or (isinstance(last, int) and max(pads) > last)
+    return as_expr(last - call("abs", last - i) if bounces else i)
 
 
 def _wrap(i: Any, extent: Extent, pads: tuple[int, int]) -> Expr:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import onnx.numpy_helper
 
 from tilewright.expr.index.extents import product
 from tilewright.expr.operators.shapes import number
+from tilewright.expr.sizes import least
 from tilewright.graph.ir import Value
 from tilewright.graph.onnx.ops.call import OperatorCall, Translator, known_only, numpy_dtype
 from tilewright.graph.onnx.ops.selection import scatter_rows
@@ -34,7 +34,7 @@ def scatter_elements(
     reduction: str = "none",
 ) -> Value:
     axis = call.axis(axis, x.rank)
-    call.check_indices(indices, (x.shape[axis],), x)
+    call.check_indices(indices, (x.extents[axis],), x)
     return call.emit("scatter_elements", x, indices, updates, axis=axis, reduction=reduction)
 
 
@@ -42,12 +42,14 @@ def scatter_nd(
     call: OperatorCall, x: Value, indices: Value, updates: Value, *, reduction: str = "none"
 ) -> Value:
     """Indices [*q, depth] and updates [*q, *rest] become [n, depth] and [n, *rest]."""
-    if x.varies or indices.varies or updates.varies:
-        return scatter_rows(call, x, indices, updates, reduction)
-    *outer, depth = indices.shape
-    call.check_indices(indices, x.shape[:depth], x)
-    at = call.builder.reshape(indices, (prod(outer), depth))
-    rows = call.builder.reshape(updates, (prod(outer), *x.shape[depth:]))
+    outer, depth = indices.extents[:-1], number(indices.extents[-1], indices.name)
+    call.check_indices(indices, x.extents[:depth], x)
+    at = call.builder.reshape(indices, (product(outer), depth))
+    rows = call.builder.reshape(updates, (product(outer), *x.extents[depth:]))
+    if any(v.varies for v in (x, at, rows)):
+        if reduction != "none":
+            call.reject(f"it combines updates ({reduction}) of arrays with sizes")
+        return scatter_rows(call, x, at, rows)
     return call.emit("scatter_nd", x, at, rows, reduction=reduction)
 
 
@@ -126,8 +128,9 @@ def cumulative(product: bool) -> Translator:
 def reverse_sequence(
     call: OperatorCall, x: Value, lengths: Value, *, batch_axis: int = 1, time_axis: int = 0
 ) -> Value:
-    known, longest = lengths.constant, x.shape[time_axis]
-    if known is not None and not ((known >= 0) & (known <= longest)).all():
+    known, longest = lengths.constant, x.extents[time_axis]
+    most_known = least(longest, call.builder.sizes)
+    if known is not None and not ((known >= 0) & (known <= most_known)).all():
         call.reject(f"its lengths {known} are not within the {longest} elements of {x}")
     return call.emit("reverse_sequence", x, lengths, batch_axis=batch_axis, time_axis=time_axis)
 

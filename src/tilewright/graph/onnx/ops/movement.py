@@ -11,8 +11,9 @@ from tilewright.expr.index.extents import add, floordiv, product
 from tilewright.expr.nodes import Extent, Shape
 from tilewright.expr.operators.movement import END, PAD_MODES
 from tilewright.expr.operators.shapes import broadcast_shapes, number, numbers
+from tilewright.expr.sizes import least
 from tilewright.expr.tensors import canonical
-from tilewright.expr.text import shape_text
+from tilewright.expr.text import extent_text, shape_text
 from tilewright.graph.ir import Value
 from tilewright.graph.linear import ScaledElement
 from tilewright.graph.onnx.ops.call import Given, OperatorCall, Translator
@@ -189,6 +190,8 @@ def pad(
     """
     if mode not in PAD_MODES:
         call.reject(f"mode {mode!r} is not supported")
+    if call.depends(pads):
+        return _varying(call, x, call.extents(pads, "pads"), value, axes, mode)
     wanted = call.numbers(paddings or pads, "pads")
     over = call.ints(axes, "axes") if call.opset >= 18 else None
     half = len(wanted) // 2
@@ -207,6 +210,8 @@ def pad(
         around, value = call.builder.reshape(value, ()), None
     array, y = call.constant(value, "constant_value"), x
     number = 0.0 if array is None else array.item()
+    if mode == "reflect":
+        _check_mirrors(call, x, pairs)
     if any(p for pair in pairs for p in pair):
         y = call.emit("pad", x, pads=tuple(pairs), mode=mode, value=number)
     if mode != "constant" or (around is None and not moving):
@@ -214,6 +219,32 @@ def pad(
     if around is None:
         return _placed(call, x, y, (), moving, call.literal(number, x))
     return _placed(call, x, y, pairs, moving, around)
+
+
+def _varying(
+    call: OperatorCall, x: Value, pads: Shape, value: Given, axes: Given, mode: str
+) -> Value:
+    """Pads that depend on sizes, of constant values."""
+    if mode != "constant":
+        call.reject(f"its pads {shape_text(pads)} of mode {mode} must be numbers")
+    over = call.ints(axes, "axes") if call.opset >= 18 else None
+    pairs: list[tuple[Extent, Extent]] = [(0, 0)] * x.rank
+    half = len(pads) // 2
+    for a, *pair in zip(over or range(x.rank), pads[:half], pads[half:], strict=True):
+        pairs[call.axis(a, x.rank)] = (pair[0], pair[1])
+    array = call.constant(value, "constant_value")
+    number = 0.0 if array is None else array.item()
+    return call.emit("pad", x, pads=tuple(pairs), mode=mode, value=number)
+
+
+def _check_mirrors(call: OperatorCall, x: Value, pairs: Sequence[tuple[int, int]]) -> None:
+    """Extents that vary must be longer than what is mirrored of them."""
+    for extent, pair in zip(x.extents, pairs, strict=True):
+        if not isinstance(extent, int) and least(extent, call.builder.sizes) <= max(pair):
+            call.reject(
+                f"it mirrors {max(pair)} elements of the extent {extent_text(extent)}, which must "
+                f"be at least {max(pair) + 1}"
+            )
 
 
 def _placed(

@@ -12,6 +12,10 @@ import math
 
 import numpy as np
 
+from tilewright.expr.index.extents import add, floordiv, sub
+from tilewright.expr.operators.shapes import number
+from tilewright.expr.sizes import least, most
+from tilewright.expr.text import extent_text
 from tilewright.graph.ir import Array, Value
 from tilewright.graph.onnx.ops.call import Given, OperatorCall, Translator
 
@@ -45,14 +49,14 @@ def _real(matrix: Array, parts: int, results: int) -> Array:
 
 def transform(call: OperatorCall, x: Value, axis: int, matrix: Array, results: int) -> Value:
     """`x` times a complex `matrix` along `axis`; its last dimension holds the parts."""
-    parts = x.shape[-1]
+    parts = number(x.extents[-1], x.name)
     last = x.rank - 2
     order = [d for d in range(x.rank - 1) if d != axis] + [axis, x.rank - 1]
     moved = call.builder.transpose(x, order)
-    if matrix.shape[0] < x.shape[axis]:
+    if matrix.shape[0] < number(x.extents[axis], x.name):
         moved = call.cut(moved, last, 0, matrix.shape[0])
-    table = _real(matrix[: moved.shape[last]], parts, results)
-    outer = moved.shape[:last]
+    table = _real(matrix[: number(moved.extents[last], x.name)], parts, results)
+    outer = moved.extents[:last]
     flat = call.builder.reshape(moved, (*outer, table.shape[0]) if outer else (1, table.shape[0]))
     y = call.emit("matmul", flat, call.literal(table, x))
     y = call.builder.reshape(y, (*outer, matrix.shape[1], results))
@@ -71,7 +75,7 @@ def dft(
 ) -> Value:
     """The axis is an input since opset 20, an attribute before."""
     axis = call.axis(call.number(axis, "axis", -2 if call.opset >= 20 else 1), x.rank)
-    extent = x.shape[axis]
+    extent = number(x.extents[axis], x.name)
     whole = 2 * (extent - 1) if inverse and onesided else extent
     length = call.number(dft_length, "dft_length", whole)
     outputs = length // 2 + 1 if onesided else length
@@ -96,7 +100,7 @@ def _factor(length: int) -> int:
 
 def _fitted(call: OperatorCall, x: Value, axis: int, length: int) -> Value:
     """`x` cut off, or zeros after it."""
-    extent = x.shape[axis]
+    extent = number(x.extents[axis], x.name)
     if extent >= length:
         return call.cut(x, axis, 0, length) if extent > length else x
     pads = tuple((0, length - extent) if d == axis else (0, 0) for d in range(x.rank))
@@ -120,12 +124,12 @@ def _transformed(call: OperatorCall, x: Value, axis: int, inverse: bool) -> Valu
 
     x[b·p + q] gives y[r + a·s]: over p, turned by exp(±2πi · q · r / length), then over q.
     """
-    length = x.shape[axis]
+    length = number(x.extents[axis], x.name)
     a = _factor(length)
     if length <= GREATEST_MATRIX or a == 1:
         call.table(4, length, length)
         return transform(call, x, axis, _matrix(length, length, length, inverse), 2)
-    b, before, after = length // a, x.shape[:axis], x.shape[axis + 1 :]
+    b, before, after = length // a, x.extents[:axis], x.extents[axis + 1 :]
     parts = call.builder.reshape(x, (*before, a, b, *after))
     parts = transform(call, parts, axis, _matrix(a, a, a, inverse), 2)
     parts = _transformed(call, _turned(call, parts, axis, inverse), axis + 1, inverse)
@@ -137,7 +141,7 @@ def _transformed(call: OperatorCall, x: Value, axis: int, inverse: bool) -> Valu
 
 def _turned(call: OperatorCall, x: Value, axis: int, inverse: bool) -> Value:
     """Complex `x` times exp(±2πi · q · r / (a·b)) along its axes r, of `a`, and q, of `b`."""
-    a, b = x.shape[axis : axis + 2]
+    a, b = (number(e, x.name) for e in x.extents[axis : axis + 2])
     turns = np.outer(np.arange(a), np.arange(b)) % (a * b) / (a * b)
     factors = np.exp((2j if inverse else -2j) * np.pi * turns)
     shape = (a, b, *(1 for _ in range(axis + 2, x.rank - 1)))
@@ -162,17 +166,18 @@ def stft(
 ) -> Value:
     """Frames [batch, frames, length, parts], times a window, transformed one by one."""
     step = int(call.known(frame_step, "frame_step").item())
-    usual = x.shape[1] if window is None else window.elements
-    length = call.number(frame_length, "frame_length", usual)
-    if step < 1 or not 1 <= length <= x.shape[1]:
-        call.reject(f"frames of {length} every {step} of {x.shape[1]} samples")
-    count = 1 + (x.shape[1] - length) // step
-    call.table(count, length)
+    samples, sizes = x.extents[1], call.builder.sizes
+    given = None if frame_length is None else call.number(frame_length, "frame_length", 0)
+    length = given or (number(samples, x.name) if window is None else window.elements)
+    if step < 1 or not 1 <= length <= least(samples, sizes):
+        call.reject(f"frames of {length} every {step} of {extent_text(samples)} samples")
+    count = add(floordiv(sub(samples, length), step), 1)
+    call.table(most(count, sizes), length)
     call.table(4, length, length)
-    at = np.arange(count)[:, None] * step + np.arange(length)
+    at = np.arange(most(count, sizes))[:, None] * step + np.arange(length)
     if x.rank == 2:
-        x = call.builder.reshape(x, (*x.shape, 1))
-    frames = call.emit("gather", x, call.literal(at), axis=1)
+        x = call.builder.reshape(x, (*x.extents, 1))
+    frames = call.emit("gather", x, call.cut(call.literal(at), 0, 0, count), axis=1)
     if window is not None:
         frames = call.emit("multiply", frames, call.builder.reshape(window, (window.elements, 1)))
     outputs = length // 2 + 1 if onesided else length
