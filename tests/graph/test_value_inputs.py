@@ -136,7 +136,7 @@ def test_a_slice_along_axes_that_are_known_and_not() -> None:
 
 
 def test_a_slice_of_an_unknown_extent_is_refused() -> None:
-    nodes = [node("Slice", ["x", "zero", "s"], ["y"])]
+    nodes = [node("Slice", ["x", "zero", "s", "zero", "two"], ["y"])]
     model = make_model(nodes, {"x": (3, 2), "s": (1,)}, NUMBERS, dtypes={"s": INT})
     with pytest.raises(UnsupportedModel, match="its ends") as refused:
         load(with_output(model, {"y": (FLOAT, 2)}))

@@ -169,7 +169,7 @@ class GraphBuilder:
         int64 arrays of the `shapes` for this size; the same for the same question. `limit` is what
         it may be in this call.
         """
-        key = (kind, tuple(inputs), tuple(numbers))
+        key = (kind, tuple(inputs), tuple(numbers), most, limit)
         if key not in self._selected:
             size = self.new_size(name, most)
             given = [Value(name, tuple(s), "int64") for s in shapes(Var(size.name))]
@@ -309,13 +309,15 @@ class GraphBuilder:
     def build(self, outputs: Sequence[Value], output_names: Sequence[str]) -> Graph:
         """The verified graph of the nodes that `outputs` depend on."""
         outputs = [self.tensor(v) for v in outputs]
+        nodes = live_nodes(self.nodes, outputs)
+        made, kept = ({s for n in each for s in computed_sizes(n)} for each in (self.nodes, nodes))
         graph = Graph(
             self.name,
             tuple(self.inputs),
             tuple(outputs),
             tuple(output_names),
-            live_nodes(self.nodes, outputs),
-            self.sizes,
+            nodes,
+            tuple(s for s in self.sizes if s not in made - kept),
         )
         verify(graph)
         return graph

@@ -167,8 +167,6 @@ def _is_quotient_below(e: Expr, extent: int, scope: VerifiedScope) -> bool:
 def _least(e: Expr, scope: VerifiedScope) -> float:
     """No value of an index is below it, as a whole number."""
     bounds = scope.facts.bounds(e)
-    if isinstance(e, Binary) and e.op == "sub":
-        bounds = intersection(bounds, scope.facts.difference(e.a, e.b))
     if bounds.lo is None or bounds.lo < 0:
         bounds = intersection(bounds, scope.facts.tried(e))
     return -inf if bounds.lo is None else bounds.lo
@@ -183,10 +181,6 @@ def _is_up_to(e: Expr, extent: Expr, room: bool, scope: VerifiedScope) -> bool:
             return any(_is_up_to(each, extent, room, scope) for each in (a, b))
         case Binary("max", a, Const(0, _)) if room:
             return _is_up_to(a, extent, room, scope)
-        case Binary("max", a, b):
-            return all(_is_up_to(each, extent, room, scope) for each in (a, b))
-        case Binary("sub", a, b) if _is_up_to(a, b + extent, False, scope):
-            return True
         case Binary("mod", _, b) if _least(b, scope) >= 1 and _least(extent - b, scope) >= 0:
             return True
     return False

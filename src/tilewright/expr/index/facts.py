@@ -127,10 +127,6 @@ class Facts:
         """Bounds of an int64 expression here."""
         return self._bounds(self._form(e))
 
-    def difference(self, a: Expr, b: Expr) -> Interval:
-        """Bounds of `a - b` as whole numbers, of which either may be what data make."""
-        return self._bounds(self._form(a).plus(self._form(b), -1))
-
     def tried(self, e: Expr) -> Interval:
         """Bounds of an int64 expression here, by its values for all that variables may be: of its
         own, and of those that conditions on them are about. UNBOUNDED where these are too many.

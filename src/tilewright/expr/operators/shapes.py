@@ -130,9 +130,8 @@ def at_axis(index: Sequence[Any], axis: int, place: Any) -> tuple[Any, ...]:
 
 def clamped(i: Any, extent: Extent) -> Expr:
     """The index within `extent` that is nearest to `i`; 0 where a size makes that nothing."""
-    if isinstance(extent, int):
-        return binary("min", binary("max", i, 0), extent - 1)
-    return binary("max", binary("min", i, extent - 1), 0)
+    last = extent - 1 if isinstance(extent, int) else binary("max", extent - 1, 0)
+    return binary("min", binary("max", i, 0), last)
 
 
 def matching_groups(

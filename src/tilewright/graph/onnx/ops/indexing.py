@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -43,12 +42,14 @@ def scatter_nd(
     call: OperatorCall, x: Value, indices: Value, updates: Value, *, reduction: str = "none"
 ) -> Value:
     """Indices [*q, depth] and updates [*q, *rest] become [n, depth] and [n, *rest]."""
-    if x.varies or indices.varies or updates.varies:
-        return scatter_rows(call, x, indices, updates, reduction)
-    *outer, depth = indices.shape
-    call.check_indices(indices, x.shape[:depth], x)
-    at = call.builder.reshape(indices, (prod(outer), depth))
-    rows = call.builder.reshape(updates, (prod(outer), *x.shape[depth:]))
+    outer, depth = indices.extents[:-1], number(indices.extents[-1], indices.name)
+    call.check_indices(indices, x.extents[:depth], x)
+    at = call.builder.reshape(indices, (product(outer), depth))
+    rows = call.builder.reshape(updates, (product(outer), *x.extents[depth:]))
+    if any(v.varies for v in (x, at, rows)):
+        if reduction != "none":
+            call.reject(f"it combines updates ({reduction}) of arrays with sizes")
+        return scatter_rows(call, x, at, rows)
     return call.emit("scatter_nd", x, at, rows, reduction=reduction)
 
 

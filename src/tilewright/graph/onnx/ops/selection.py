@@ -237,21 +237,20 @@ def slice_between(call: OperatorCall, x: Value, start: Value, end: Value, axis: 
     return call.emit("gather", x, at, axis=axis)
 
 
-def scatter_rows(
-    call: OperatorCall, x: Value, indices: Value, updates: Value, reduction: str
-) -> Value:
-    """ScatterND of arrays with sizes: indices [*q, depth] are rows of `x`, whose first `depth`
-    dimensions become one.
+def scatter_rows(call: OperatorCall, x: Value, indices: Value, updates: Value) -> Value:
+    """ScatterND of arrays with sizes: indices [n, depth] are rows of `x`, whose first `depth`
+    dimensions become one, updates [n, *the others].
     """
-    if reduction != "none":
-        call.reject(f"it combines updates ({reduction}) of arrays with sizes")
-    depth = number(indices.extents[-1], indices.name)
+    count, depth = indices.extents
+    depth, reshape = number(depth, indices.name), call.builder.reshape
     rows, width = (product(part) for part in (x.extents[:depth], x.extents[depth:]))
-    count, reshape = product(indices.extents[:-1]), call.builder.reshape
-    places = _rows_of(call, reshape(indices, (count, depth)), x.extents[:depth])
     (found,) = call.builder.control(
         Selection("scatter", (Value(call.name, (rows, width), x.dtype),), (dtype(x.dtype).bytes,)),
-        [reshape(x, (rows, width)), places, reshape(updates, (count, width))],
+        [
+            reshape(x, (rows, width)),
+            _rows_of(call, indices, x.extents[:depth]),
+            reshape(updates, (count, width)),
+        ],
         call.name,
     )
     return reshape(found, x.extents)
