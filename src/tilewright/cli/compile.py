@@ -30,6 +30,7 @@ from tilewright.cli.parts import compilation, inspection
 from tilewright.contract.artifact import BufferSpec
 from tilewright.front.machine import as_target
 from tilewright.ground.text import NONE, count, duration, points_line, rate, sentence, size, some
+from tilewright.network.executor import Network
 from tilewright.network.plan import PROGRAM_KINDS, Plan
 from tilewright.network.variants import NetworkSet
 from tilewright.runtime.headers import missing
@@ -89,8 +90,7 @@ def compile(
             console.print(one.name, style="bold", markup=False)
         print_plan(console, plan)
         if plan.sizes:
-            sides = (", ".join(map(_named, side)) for side in (network.inputs, network.outputs))
-            console.print(" -> ".join(sides), soft_wrap=True, markup=False, highlight=False)
+            _print_interface(console, network)
     is_host = isinstance(chosen, CpuTarget) and chosen.architecture == host_architecture()
     at_hand = chosen.backend.device is not None and target is not None and ":" not in target
     if is_host or at_hand:
@@ -101,6 +101,12 @@ def compile(
         console.print(f"Compiled for {chosen.name} ({chosen.generation}); not loaded here.")
     if save is not None:
         console.print(f"Saved to {save} and {header}.", soft_wrap=True)
+
+
+def _print_interface(console: Console, network: Network) -> None:
+    """The arrays that a network takes and gives, with the names of what varies."""
+    sides = (", ".join(map(_named, side)) for side in (network.inputs, network.outputs))
+    console.print(" -> ".join(sides), soft_wrap=True, markup=False, highlight=False)
 
 
 def _named(spec: BufferSpec) -> str:

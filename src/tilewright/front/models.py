@@ -221,6 +221,15 @@ class Known:
     constants: Constants
     limits: Mapping[str, int]
 
+    @staticmethod
+    def of(constants: Any, limits: Any) -> Known:
+        """Raises InputError for what is no mapping, or a limit that is no number."""
+        if not isinstance(constants, Mapping):
+            raise InputError(
+                f"constants is a mapping such as {{'axes': (1, 2)}}, not {described(constants)}"
+            )
+        return Known(constants, arguments.limits(limits))
+
 
 @overload
 def load(
@@ -288,13 +297,9 @@ def load(
     if math == "auto":
         math, why = math_of(host_target())
         log.info("math is %s: %s", math, why)
-    if constants is not None and not isinstance(constants, Mapping):
-        raise InputError(
-            f"constants is a mapping such as {{'axes': (1, 2)}}, not {described(constants)}"
-        )
     if state is not None:
         arguments.states(state)
-    known = Known(constants or {}, arguments.limits(limits or {}))
+    known = Known.of(constants or {}, limits or {})
     if shapes is None or isinstance(shapes, Mapping):
         given = None if shapes is None else arguments.shapes(shapes)
         return _import(source, example_inputs, given, known, chains, math, state)
@@ -308,7 +313,11 @@ def load(
     if not shapes:
         raise InputError("shapes is an empty sequence: give at least one assignment")
     sized = [arguments.shapes(s) for s in shapes]
-    imported = [_import(source, example_inputs, s, known, chains, math) for s in sized]
+    return _set_of([_import(source, example_inputs, s, known, chains, math) for s in sized])
+
+
+def _set_of(imported: Sequence[Model]) -> ModelSet:
+    """The same model of several shapes. Raises InputError for one that is there twice."""
     models = tuple(replace(m, name=_shaped_name(m)) for m in imported)
     names = [m.name for m in models]
     if len(set(names)) < len(names):

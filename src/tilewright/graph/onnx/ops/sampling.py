@@ -63,15 +63,7 @@ def resize(
         found = _from_sizes(call, sides, numbers(wanted, "its size"), keep_aspect_ratio_policy)
     else:
         found = _from_scales(call, sides, factors)
-    region = call.constant(roi, "roi")
-    at: dict[int, Array] = {}
-    for n, (d, (scale, size)) in enumerate(zip(over, found, strict=True)):
-        low, high = 0.0, 1.0
-        if region is not None and region.size:
-            low, high = float(region[n]), float(region[n + len(over)])
-        call.table(size, TAPS)
-        if size != sides[d] or scale != 1.0 or where == "tf_crop_and_resize":
-            at[d] = _positions(where, sides[d], size, scale, low, high)
+    at = _all_positions(call, where, sides, found, call.constant(roi, "roi"))
     image = x.rank > 2 and all(d >= 2 for d in (*at, *moving))
     y = channels_last(call, x) if image else x
     if MODES[mode] == "nearest":
@@ -175,6 +167,21 @@ def _from_scales(call: OperatorCall, sides: Sides, scales: Array | None) -> Exte
     rows = zip(sides.values(), scales.tolist(), strict=True)
     # The product is one of float32: 10 · 0.7 are 7 outputs, though 0.7 is no float32.
     return [(s, int(np.floor(np.float32(n) * np.float32(s)))) for n, s in rows]
+
+
+def _all_positions(
+    call: OperatorCall, where: str, sides: Sides, found: Extents, region: Array | None
+) -> dict[int, Array]:
+    """The positions along each dimension that is resized."""
+    at: dict[int, Array] = {}
+    for n, (d, (scale, size)) in enumerate(zip(sides, found, strict=True)):
+        low, high = 0.0, 1.0
+        if region is not None and region.size:
+            low, high = float(region[n]), float(region[n + len(sides)])
+        call.table(size, TAPS)
+        if size != sides[d] or scale != 1.0 or where == "tf_crop_and_resize":
+            at[d] = _positions(where, sides[d], size, scale, low, high)
+    return at
 
 
 def _positions(where: str, extent: int, size: int, scale: Any, low: Any, high: Any) -> Array:
