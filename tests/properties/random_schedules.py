@@ -142,7 +142,8 @@ def _winograd(rng: np.random.Generator, state: State, stage: Stage) -> steps.Ste
         return steps.Winograd(stage.name, (stage.axes[0].name,), 2)
     chosen, window = one(rng, found)
     windows = tuple(w.axis for s, w in found if s is chosen)
-    return steps.Winograd(chosen.name, one(rng, ((window.axis,), windows)), 2)
+    kind = one(rng, (steps.Winograd, steps.WinogradGrid))
+    return kind(chosen.name, one(rng, ((window.axis,), windows)), 2)
 
 
 def _stream(rng: np.random.Generator, state: State, stage: Stage) -> steps.Step:
