@@ -25,7 +25,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 
@@ -150,8 +150,22 @@ class Branches:
         return "then, else"
 
 
+class Bodiless:
+    """What a node does that holds no graphs."""
+
+    __slots__ = ()
+
+    @property
+    def bodies(self) -> tuple[Graph, ...]:
+        return ()
+
+    def with_bodies(self, bodies: Sequence[Graph]) -> Self:
+        """Itself."""
+        return self
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class Refusal:
+class Refusal(Bodiless):
     """Instead of what a branch would compute: whoever takes it gets a RunError with the `reason`.
 
     The node has the outputs that the other branch has, and no inputs.
@@ -160,20 +174,12 @@ class Refusal:
     reason: str
     results: tuple[Value, ...]
 
-    @property
-    def bodies(self) -> tuple[Graph, ...]:
-        return ()
-
-    def with_bodies(self, bodies: Sequence[Graph]) -> Refusal:
-        """Itself."""
-        return self
-
     def __str__(self) -> str:
         return repr(self.reason)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Selection:
+class Selection(Bodiless):
     """What a `select` node does: the library function `kind` (`graph/selections.py`) on its inputs
     and `numbers`, as many `results` as the node has outputs.
 
@@ -189,21 +195,13 @@ class Selection:
     limit: Extent = 0
     reason: str = ""
 
-    @property
-    def bodies(self) -> tuple[Graph, ...]:
-        return ()
-
-    def with_bodies(self, bodies: Sequence[Graph]) -> Selection:
-        """Itself."""
-        return self
-
     def __str__(self) -> str:
         listed = ", ".join(map(extent_text, self.numbers))
         return f"{self.kind}{f'({listed})' if listed else ''}{f' {self.size}' if self.size else ''}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Append:
+class Append(Bodiless):
     """The output of the node is its first input, a state of the graph, with the second one's rows
     behind it along dimension `axis`: written there, in memory that has room for them, and whether
     anybody reads it or not. Nothing else reads that input.
@@ -211,14 +209,6 @@ class Append:
 
     axis: int
     results: tuple[Value, ...]
-
-    @property
-    def bodies(self) -> tuple[Graph, ...]:
-        return ()
-
-    def with_bodies(self, bodies: Sequence[Graph]) -> Append:
-        """Itself."""
-        return self
 
     def __str__(self) -> str:
         return f"in place, axis {self.axis}"

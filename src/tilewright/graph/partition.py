@@ -107,40 +107,38 @@ class ChoiceCall:
         return (self.then, self.otherwise)
 
 
+class SingleCall:
+    """A call that has no others within it."""
+
+    __slots__ = ()
+
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        return ()
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class RefusalCall:
+class RefusalCall(SingleCall):
     """The end of the run, with a reason."""
 
     node: Node
     reason: str
 
-    @property
-    def regions(self) -> tuple[Region, ...]:
-        return ()
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SelectionCall:
+class SelectionCall(SingleCall):
     """A call of a library function, which leaves what it finds in the node's outputs."""
 
     node: Node
     selection: Selection
 
-    @property
-    def regions(self) -> tuple[Region, ...]:
-        return ()
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AppendCall:
+class AppendCall(SingleCall):
     """Rows that are written behind those of a state, whose view the result is."""
 
     node: Node
     axis: int
-
-    @property
-    def regions(self) -> tuple[Region, ...]:
-        return ()
 
 
 ControlCall: TypeAlias = LoopCall | ChoiceCall | RefusalCall | SelectionCall | AppendCall

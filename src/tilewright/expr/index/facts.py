@@ -217,7 +217,7 @@ class Facts:
         return add(scale(floordiv(bounds, point(c)), k), self._bounds(rest))
 
     def _sum(self, form: Affine) -> Interval:
-        found = form.bounds({name: self._atom(name) for name, _ in form.terms})
+        found = self._of_atoms(form)
         quotients = {n: self._quotient(self.forms.opaque.get(n)) for n, _ in form.terms}
         known = {n: q for n, q in quotients.items() if q is not None}
         return intersection(found, self._relaxed(form, known)) if len(known) > 1 else found
@@ -225,17 +225,18 @@ class Facts:
     def _relaxed(self, form: Affine, quotients: Mapping[str, tuple[Expr, int]]) -> Interval:
         """`a // c` is `(a - r) / c`, 0 <= r < c: asked where variables of several cancel."""
         whole_of = lcm(*(c for _, c in quotients.values()))
-        whole, slack = form.times(whole_of), point(0)
+        whole, slack, terms = form.times(whole_of), point(0), 0
         for name, (a, c) in quotients.items():
-            k = form.coefficient(name) * (whole_of // c)
-            whole = whole.without(name).plus(self._form(a), k)
+            inner, k = self._form(a), form.coefficient(name) * (whole_of // c)
+            whole = whole.without(name).plus(inner, k)
             slack = add(slack, scale(Interval(1 - c, 0), k))
-        if len(whole.terms) >= sum(len(self._form(a).terms) for a, _ in quotients.values()):
+            terms += len(inner.terms)
+        if len(whole.terms) >= terms:
             return UNBOUNDED
-        return multiples(add(whole.bounds(dict(self._atoms_of(whole))), slack), whole_of)
+        return multiples(add(self._of_atoms(whole), slack), whole_of)
 
-    def _atoms_of(self, form: Affine) -> Iterator[tuple[str, Interval]]:
-        return ((name, self._atom(name)) for name, _ in form.terms)
+    def _of_atoms(self, form: Affine) -> Interval:
+        return form.bounds({name: self._atom(name) for name, _ in form.terms})
 
     def _atom(self, name: str) -> Interval:
         e = self.forms.opaque.get(name)

@@ -21,7 +21,6 @@ from tilewright.expr.index.extents import mul
 from tilewright.expr.nodes import Extent
 from tilewright.expr.operators.movement import END
 from tilewright.expr.operators.shapes import numbers
-from tilewright.expr.sizes import most
 from tilewright.graph.builder import BodyBuilder
 from tilewright.graph.ir import Loop, Value
 from tilewright.graph.onnx.ops.call import Known, OperatorCall, Translator
@@ -194,9 +193,7 @@ class _Sequence:
             return None
         if lengths.constant is not None and (lengths.constant == time).all():
             return None
-        longest = most(time, self.call.builder.sizes)
-        steps = self.call.literal(np.arange(longest).reshape(longest, 1, 1), lengths)
-        steps = self.call.cut(steps, 0, 0, time)
+        steps = self.call.builder.reshape(self.call.steps(time, lengths), (time, 1, 1))
         if self.both:
             steps = self.call.builder.stacked([steps, self.reversed(steps, 0)], 1)
         row = self.call.builder.reshape(lengths, (batch, 1))

@@ -8,14 +8,13 @@ known extents are tables (`sampling`). By a whole factor, the nearest element is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from tilewright.expr.index.extents import floordiv, maximum, minimum, mul, sub
 from tilewright.expr.nodes import Extent
-from tilewright.expr.sizes import most, simplified
+from tilewright.expr.sizes import simplified
 from tilewright.expr.text import extent_text
 from tilewright.graph.ir import Array, Value
 from tilewright.graph.onnx.ops.call import OperatorCall
@@ -81,26 +80,23 @@ def weighed(call: OperatorCall, moving: Moving, where: str) -> tuple[Value, Valu
 
 def _positions(call: OperatorCall, moving: Moving, where: str) -> Value:
     """The float32 input coordinate of every output (see `sampling`)."""
-    after, before = moving.after, moving.before
-    longest = most(after, call.builder.sizes)
-    call.table(longest)
-    steps = call.literal(np.arange(longest, dtype=np.float32))
-    i, emit = call.cut(steps, 0, 0, after), call.emit
+    after, before, emit = moving.after, moving.before, call.emit
+    i = call.steps(after, call.literal(np.float32(0)))
     if where == "align_corners":
-        last = _number(call, maximum(sub(after, 1), 1))
-        return emit("divide", emit("multiply", i, _number(call, sub(before, 1))), last)
+        last = _number(call, maximum(sub(after, 1), 1), i)
+        return emit("divide", emit("multiply", i, _number(call, sub(before, 1), i)), last)
     if where not in SHIFTS:
         call.reject(f"coordinates by {where} need a number where the extent is {before}")
     ahead, back = SHIFTS[where]
     if moving.scale is not None:
         scale = call.literal(moving.scale, i)
     else:
-        scale = emit("divide", _number(call, after), _number(call, before))
+        scale = emit("divide", _number(call, after, i), _number(call, before, i))
     at = emit("add", i, call.literal(ahead, i)) if ahead else i
     at = emit("divide", at, scale)
     at = emit("subtract", at, call.literal(back, at)) if back else at
     if where == "pytorch_half_pixel":  # a single output has the first element
-        at = emit("multiply", at, _number(call, minimum(maximum(sub(after, 1), 0), 1)))
+        at = emit("multiply", at, _number(call, minimum(maximum(sub(after, 1), 0), 1), at))
     return at
 
 
@@ -113,12 +109,11 @@ SHIFTS = {
 """What is added to an output's number before it is divided by the scale, and taken off after."""
 
 
-def _number(call: OperatorCall, extent: Extent) -> Value:
-    """An extent as a float32 number."""
+def _number(call: OperatorCall, extent: Extent, like: Value) -> Value:
+    """An extent as a number of the dtype of `like`."""
     if isinstance(extent, int):
-        return call.literal(np.float32(extent))
-    vector = call.builder.vector(f"{call.name}.n", np.array(extent, object), "int64")
-    return call.cast(call.builder.tensor(vector), "float32")
+        return call.literal(extent, like)
+    return call.cast(call.builder.tensor(call.number_of(extent)), like.dtype)
 
 
 def _rounded(call: OperatorCall, at: Value, rounding: str) -> Value:
@@ -132,6 +127,13 @@ ROUNDED = {
     "round_prefer_floor": ("ceil", -0.5),
     "round_prefer_ceil": ("floor", 0.5),
 }
+"""What is done, after something is added."""
+
+
+def rounded(at: Array, rounding: str) -> Array:
+    """Known positions, rounded as `rounding` says."""
+    op, shift = ROUNDED[rounding]
+    return np.asarray(np.floor(at + shift) if op == "floor" else np.ceil(at + shift))
 
 
 def _repeats(factor: int, where: str, rounding: str) -> bool:
@@ -139,17 +141,10 @@ def _repeats(factor: int, where: str, rounding: str) -> bool:
     if where not in SHIFTS:
         return False
     ahead, back = SHIFTS[where]
-    op, shift = ROUNDED[rounding]
-    at = (np.arange(factor) + ahead) / factor - back + shift
-    round_: Mapping[str, Callable[[Array], Array]] = {"floor": np.floor, "ceil": np.ceil}
-    return not round_[op](at).any()
+    return not rounded((np.arange(factor) + ahead) / factor - back, rounding).any()
 
 
 def _inside(call: OperatorCall, at: Value, moving: Moving) -> Value:
     """Positions from 0 to the last; there is none before."""
     low = call.emit("maximum", at, call.literal(0, at))
-    last = sub(moving.before, 1)
-    if isinstance(last, int):
-        return call.emit("minimum", low, call.literal(last, at))
-    vector = call.builder.vector(f"{call.name}.last", np.array(last, object), "int64")
-    return call.emit("minimum", low, call.builder.tensor(vector))
+    return call.emit("minimum", low, _number(call, sub(moving.before, 1), at))

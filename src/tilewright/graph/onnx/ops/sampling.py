@@ -18,7 +18,7 @@ from tilewright.expr.operators.shapes import number, numbers
 from tilewright.graph.ir import Array, Value
 from tilewright.graph.onnx.ops.call import Given, OperatorCall, Translator
 from tilewright.graph.onnx.ops.contraction import Ints, channels_first, channels_last, sliding
-from tilewright.graph.onnx.ops.resizing import Moving, picked, scaled, weighed
+from tilewright.graph.onnx.ops.resizing import Moving, picked, rounded, scaled, weighed
 
 TAPS = 4  # inputs of an output: as many as a cubic kernel has
 
@@ -209,16 +209,8 @@ def _positions(where: str, extent: int, size: int, scale: Any, low: Any, high: A
     return np.asarray(shift + (i + 0.5) / scale - 0.5)
 
 
-ROUND: dict[str, Callable[[Array], Array]] = {
-    "floor": np.floor,
-    "ceil": np.ceil,
-    "round_prefer_floor": lambda v: np.ceil(v - 0.5),
-    "round_prefer_ceil": lambda v: np.floor(v + 0.5),
-}
-
-
 def _nearest(at: Array, rounding: str, extent: int) -> Array:
-    return np.clip(ROUND[rounding](at.astype(np.float64)), 0, extent - 1).astype(np.int64)
+    return np.clip(rounded(at.astype(np.float64), rounding), 0, extent - 1).astype(np.int64)
 
 
 def _triangle(u: Array) -> Array:
