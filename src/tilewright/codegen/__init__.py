@@ -45,7 +45,6 @@ def compile_program(program: Program, target: Target, prefetch: int = 0) -> Kern
     Constants of at least `prefetch` bytes are taken to come from main memory (0: none is); that is
     for CPUs.
     """
-    check_sizes(program.name, program.sizes, target)
     emitter: Emitter = target.backend.emitter.load()
     return emitter(program, target, prefetch)
 

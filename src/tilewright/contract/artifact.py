@@ -24,6 +24,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from tilewright.contract.formulas import Formula, computed
 from tilewright.contract.sizes import Size, Sizes
 from tilewright.ground.errors import InputError, RunError
 
@@ -229,6 +230,10 @@ class Launch:
     which `dynamic_bytes` are given to it by the launch. With `beyond` the grid has more than one
     dimension: these are the others. `maps` are an argument each, `values` are the last one, a
     structure of int32.
+
+    A kernel with sizes takes them last, int32 each: the values of these numbers among those of the
+    call. `count` is the number of its blocks where that follows from them (0: it does not), of
+    which `blocks` are the most.
     """
 
     kernel: str
@@ -240,11 +245,18 @@ class Launch:
     beyond: tuple[int, int] = field(default=(1, 1), repr=False)
     values: tuple[int, ...] = field(default=(), repr=False)
     maps: tuple[TensorMap, ...] = field(default=(), repr=False)
+    sizes: tuple[int, ...] = field(default=(), repr=False)
+    count: Formula = field(default=0, repr=False)
 
     @property
     def grid(self) -> tuple[int, int, int]:
-        """Blocks in each dimension."""
+        """Blocks in each dimension, with sizes the most."""
         return (self.blocks, *self.beyond)
+
+    def at(self, values: Sequence[int]) -> tuple[int, list[int]]:
+        """Blocks, and the arguments after all others, of a call with these values."""
+        sizes = [values[n] for n in self.sizes]
+        return (computed(self.count, sizes) if self.count else self.blocks), sizes
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,7 +392,9 @@ class Artifact:
             ],
             "scratch_bytes": self.scratch_bytes,
             "steps": [[s.kernel, s.flops] for s in self.steps],
-            "launches": [astuple(launch) for launch in self.launches],
+            "launches": [
+                astuple(launch)[: None if launch.sizes else -2] for launch in self.launches
+            ],
             "report": None if self.report is None else astuple(self.report),
             "rounding": self.rounding,
             **({"refusals": self.refusals} if self.refusals else {}),
@@ -445,7 +459,7 @@ def _launch(data: list[Any]) -> Launch:
     maps = tuple(TensorMap(*map(_tuples, m)) for m in (others[0] if others else ()))
     return Launch(
         kernel, blocks, (x, y), tuple(arguments), shared_bytes, dynamic_bytes, (rows, layers),
-        tuple(values), maps,
+        tuple(values), maps, *map(_tuples, others[1:]),
     )  # fmt: skip
 
 

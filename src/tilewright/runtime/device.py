@@ -51,21 +51,28 @@ class OtherData:
 
 
 class LoadedProgram(Protocol):
-    """A program on a device. Its times are those of the device's clock; copies are not in them."""
+    """A program on a device. Its times are those of the device's clock; copies are not in them.
+    `values` are those that its launches take their sizes from (see `Launch`).
+    """
 
-    def run(self, buffers: Sequence[Any], scratch: Any) -> None:
+    def run(self, buffers: Sequence[Any], scratch: Any, values: Sequence[int] = ()) -> None:
         """Run all kernels and wait for them."""
         ...
 
     def time(
-        self, buffers: Sequence[Any], scratch: Any, count: int, other: OtherData | None = None
+        self,
+        buffers: Sequence[Any],
+        scratch: Any,
+        count: int,
+        other: OtherData | None = None,
+        values: Sequence[int] = (),
     ) -> Seconds:
         """Seconds of a run, `count` times: of one, or the mean of several in a row where the clock
         is too coarse for one. Other data passes before each run if there is any.
         """
         ...
 
-    def steps(self, buffers: Sequence[Any], scratch: Any) -> Seconds:
+    def steps(self, buffers: Sequence[Any], scratch: Any, values: Sequence[int] = ()) -> Seconds:
         """Seconds of each launch of one run."""
         ...
 

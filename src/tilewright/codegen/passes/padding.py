@@ -18,9 +18,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from tilewright.codegen.rewrite import conjunction, guarded, rebuilt
+from tilewright.contract.sizes import Sizes
 from tilewright.expr.index.affine import AffineForms
 from tilewright.expr.index.facts import Facts
 from tilewright.expr.nodes import Binary, Const, Expr, Read, Select, Tensor
+from tilewright.expr.sizes import ranges_of
 from tilewright.expr.traversal import children, conjuncts
 from tilewright.nest.gpu.workers import Team
 from tilewright.nest.nodes import Alloc, For, If, Node, Scope, Store, bodies, walk
@@ -58,11 +60,12 @@ class _NodePlace:
 WHOLE = _Storage()  # what is allocated outside of the nest
 
 
-def without_padding_guards(node: Node) -> Node:
+def without_padding_guards(node: Node, sizes: Sizes = ()) -> Node:
     """The nest without the conditions that only keep private padding unset."""
     if not any(isinstance(n, If) for n in walk(node)):
         return node
-    return _Padding().visit(node, _NodePlace({}, Facts({}), Team(), in_kernel=False))
+    facts = Facts(ranges_of(sizes))
+    return _Padding().visit(node, _NodePlace({}, facts, Team(), in_kernel=False))
 
 
 class _Padding:
@@ -81,7 +84,6 @@ class _Padding:
                 known = {**at.storage, tensor.name: _Storage(offset, limits)}
                 inner = replace(at, storage=known)
             case For(var, extent):
-                assert isinstance(extent, int)
                 inner = replace(at, facts=at.facts.loop(var, extent), in_kernel=True)
             case _:
                 inner = at
