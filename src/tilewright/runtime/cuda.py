@@ -449,7 +449,5 @@ class _Arguments:
         self.address = ctypes.addressof(self._addresses)
 
 
-def _binding(
-    buffers: Sequence[CudaMemory], scratch: CudaMemory, values: Sequence[int]
-) -> Binding:
+def _binding(buffers: Sequence[CudaMemory], scratch: CudaMemory, values: Sequence[int]) -> Binding:
     return (*(b.address for b in buffers), scratch.address), tuple(values)

@@ -343,7 +343,11 @@ class _Lowering:
                 case SplitRelation(parent) if stage.root_axis(parent) in axes:
                     yield b.positions[parent], b.extents[parent]
                 case FuseRelation((_, *inner), fused) if stage.root_axis(fused) in axes:
-                    varying = (p for p in inner if in_fused(b.extents[p], self.bounds.sizes) != b.extents[p])
+                    varying = (
+                        p
+                        for p in inner
+                        if in_fused(b.extents[p], self.bounds.sizes) != b.extents[p]
+                    )
                     yield from ((b.positions[p], b.extents[p]) for p in varying)
         for axis in axes:
             if stage.attach is not None and not axis.reduce:

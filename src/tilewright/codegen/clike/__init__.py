@@ -46,8 +46,10 @@ def compiled(program: Program, target: Target, prefetch: int) -> Kernel:
 
 def emit(program: Program, dialect: Dialect) -> Kernel:
     """Write all kernels of a concrete program. Raises BuildError for what devices cannot do."""
+    interface = (*program.inputs, *program.constants, *program.outputs)
+    varying = frozenset(t.name for t in interface if any(not isinstance(e, int) for e in t.shape))
     program = laid_out(program) if program.sizes else program
-    body = passed(program, gpu_passes(program.sizes)).body
+    body = passed(program, gpu_passes(program.sizes, varying)).body
     names, forms = Names(), AffineForms()
     places: dict[str, Place] = {}
     for tensor in (*program.inputs, *program.constants, *program.outputs):

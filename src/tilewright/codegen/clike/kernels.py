@@ -300,6 +300,8 @@ class _KernelWriter:
         name = self.enter(node)
         with self.scope(f"for (int {name} = 0; {name} < {self.extent(node.extent)}; ++{name})"):
             self.visit(node.body, team, alone)
+        if self.dialect.parts_at_ends and self.sizes.sizes and _waits(node, team):
+            self.line(self.dialect.barrier)
 
     def alloc(self, node: Alloc) -> None:
         tensor = node.tensor
@@ -421,6 +423,15 @@ class _KernelWriter:
         self.line("#pragma unroll")
         with self.scope(f"for (int {name} = 0; {name} < {node.extent}; ++{name})"):
             self.visit(node.body, team, alone)
+
+
+def _waits(node: Node, team: Team) -> bool:
+    """Whether threads wait for each other in a node that has conditions."""
+    every = [*walk(node)]
+    together = (
+        isinstance(n, Barrier) or (isinstance(n, Store) and team.combined(n)) for n in every
+    )
+    return any(together) and any(isinstance(n, If) for n in every)
 
 
 def _needs(node: Node, kind: Kind) -> bool:

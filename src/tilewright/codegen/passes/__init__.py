@@ -36,11 +36,11 @@ from tilewright.target import CpuTarget
 Pass: TypeAlias = tuple[str, Callable[[Node], Node]]
 
 
-def gpu_passes(sizes: Sizes = ()) -> tuple[Pass, ...]:
-    """Those for the threads of a GPU, of a nest with these sizes."""
+def gpu_passes(sizes: Sizes = (), varying: frozenset[str] = frozenset()) -> tuple[Pass, ...]:
+    """Those for the threads of a GPU, of a nest with these sizes and interface tensors that vary."""
     return (
         ("simplify", partial(simplified, ranges=ranges_of(sizes))),
-        ("padding guards", partial(without_padding_guards, sizes=sizes)),
+        ("padding guards", partial(without_padding_guards, sizes=sizes, varying=varying)),
         ("running loops first", running_first),
         ("virtual threads", sunk),
         ("roles", by_role),
