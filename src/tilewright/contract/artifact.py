@@ -337,7 +337,8 @@ class Artifact:
     With `sizes`, shapes of a kernel are those of memory: extents at their most, rows a fixed pitch
     apart, of which a call reads and writes what the sizes make. A network takes and gives
     contiguous arrays; `derived` is what `derive_entry` computes of the sizes, extents of its
-    interface among them. All are int64 values at the beginning of its scratch, sizes first.
+    interface among them. All are int64 values at the beginning of its scratch, sizes first. On a
+    GPU `formulas` say how they follow, and launches take them as arguments.
 
     `states` are its last inputs, one for one: a caller gives memory for them, which stays.
     """
@@ -358,6 +359,7 @@ class Artifact:
     sizes: Sizes = ()
     derived: Sizes = ()
     states: tuple[StateSpec, ...] = ()
+    formulas: tuple[Formula, ...] = ()
 
     @property
     def given(self) -> tuple[BufferSpec, ...]:
@@ -402,6 +404,7 @@ class Artifact:
             **({"computed": [s.name for s in self.computed]} if self.computed else {}),
             **({"derived": [[s.name, *s.range] for s in self.derived]} if self.derived else {}),
             **({"states": [astuple(s) for s in self.states]} if self.states else {}),
+            **({"formulas": self.formulas} if self.formulas else {}),
         }
 
     @staticmethod
@@ -431,6 +434,7 @@ class Artifact:
                 ),
                 derived=tuple(Size.of(*fields) for fields in header.get("derived", ())),
                 states=tuple(StateSpec(*map(_tuples, s)) for s in header.get("states", ())),
+                formulas=tuple(map(_tuples, header.get("formulas", ()))),
             )
         except (ValueError, KeyError, TypeError) as error:
             raise RunError(f"a compiled artifact is damaged: {error!r}") from error

@@ -155,7 +155,7 @@ class Space(CandidateSpace):
 
     @cached_property
     def natives(self) -> tuple[Gene, ...]:
-        return natives_of(self.dag, self.target)
+        return natives_of(self.dag, self.target) if self.sized is None else ()
 
     def concrete(self, sketch: int, row: Ints) -> Program:
         """The program of candidate `row` (`[columns]`) of a sketch."""

@@ -37,7 +37,7 @@ Pass: TypeAlias = tuple[str, Callable[[Node], Node]]
 
 
 def gpu_passes(sizes: Sizes = (), varying: frozenset[str] = frozenset()) -> tuple[Pass, ...]:
-    """Those for the threads of a GPU, of a nest with these sizes and interface tensors that vary."""
+    """Those for the threads of a GPU, of a nest with these sizes and tensors that vary."""
     return (
         ("simplify", partial(simplified, ranges=ranges_of(sizes))),
         ("padding guards", partial(without_padding_guards, sizes=sizes, varying=varying)),
