@@ -414,9 +414,3 @@ def test_a_range_that_no_memory_holds_is_told_with_its_bytes() -> None:
     net = tw.compile(Model("encoder", LazyGraph(encoder(1, (Size("S", 1, 1 << 30),)))))
     with pytest.raises(tw.RunError, match=r"encoder needs .* of memory a call; smaller ranges"):
         net(np.zeros((1, 5, 16), np.float32))
-
-
-@pytest.mark.parametrize("target", ["cuda:a100", "emulated"])
-def test_gpus_take_no_sizes(target: str) -> None:
-    with pytest.raises(BuildError, match=r"has sizes \(S in 1\.\.30\), which only CPUs have code"):
-        tw.compile(Model("encoder", LazyGraph(encoder(1, LARGE))), target=target)

@@ -14,10 +14,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from tilewright.contract.artifact import Launch
-from tilewright.contract.sizes import Sizes
-from tilewright.ground.errors import BuildError
 from tilewright.nest.nodes import Program
-from tilewright.target import CpuTarget, Target
+from tilewright.target import Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +47,4 @@ def compile_program(program: Program, target: Target, prefetch: int = 0) -> Kern
     return emitter(program, target, prefetch)
 
 
-def check_sizes(name: str, sizes: Sizes, target: Target) -> None:
-    """Raise BuildError for sizes on a target that has no code for them."""
-    if sizes and not isinstance(target, CpuTarget):
-        listed = ", ".join(map(str, sizes))
-        raise BuildError(
-            f"{name} has sizes ({listed}), which only CPUs have code for: give them numbers when "
-            "the model is loaded (shapes={…}, --shape)"
-        )
-
-
-__all__ = ["Kernel", "check_sizes", "compile_program"]
+__all__ = ["Kernel", "compile_program"]

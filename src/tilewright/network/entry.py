@@ -95,8 +95,8 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class CopyRows:
-    """On a GPU: an array of these extents, which is a caller's contiguous one before (`taken`) or
-    afterwards. Its sizes are values of the call from `params` on.
+    """On a GPU: an array of these extents over `sizes`, which is a caller's contiguous one before
+    (`taken`) or afterwards. `values` of the call are those of the sizes.
     """
 
     source: Place
@@ -105,7 +105,7 @@ class CopyRows:
     dtype: str
     taken: bool
     sizes: Sizes
-    params: CallValue | None
+    values: tuple[CallValue, ...]
 
 
 @dataclass(frozen=True, slots=True)

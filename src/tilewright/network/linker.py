@@ -29,10 +29,9 @@ from tilewright.contract.artifact import (
 from tilewright.contract.sizes import Size
 from tilewright.expr.dtypes import DTYPES
 from tilewright.expr.index.extents import mul, product, sub
-from tilewright.expr.nodes import Extent, Shape, Var, as_expr
-from tilewright.expr.sizes import is_contiguous, most
+from tilewright.expr.nodes import Extent, Shape, Var
+from tilewright.expr.sizes import is_contiguous, least, most
 from tilewright.expr.tensors import canonical
-from tilewright.expr.traversal import free_vars
 from tilewright.graph.ir import Value
 from tilewright.graph.partition import (
     AppendCall,
@@ -361,12 +360,20 @@ class Linker:
     def _rows_copied(
         self, value: Value, source: Place, destination: Place, taken: bool
     ) -> CopyRows:
-        """What a GPU, which has no loops around copies, does for a caller."""
-        used = {n for e in value.extents for n in free_vars(as_expr(e))}
-        sizes = tuple(s for s in self.values.sizes if s.name in used)
-        return CopyRows(
-            source, destination, value.extents, value.dtype, taken, sizes, self.values.params(sizes)
+        """What a GPU, which has no loops around copies, does for a caller. To its kernel every
+        extent is a size: so it is proved, and serves, whatever they follow from.
+        """
+        varying = [e for e in dict.fromkeys(value.extents) if not isinstance(e, int)]
+        found = self.values.sizes
+        sizes = tuple(
+            Size(f"n{i}", max(0, least(e, found)), max(1, most(e, found)))
+            for i, e in enumerate(varying)
         )
+        named = {e: Var(s.name) for e, s in zip(varying, sizes, strict=True)}
+        extents = tuple(e if isinstance(e, int) else named[e] for e in value.extents)
+        numbers = map(self.values.number, varying)
+        values = tuple(n for n in numbers if isinstance(n, CallValue))
+        return CopyRows(source, destination, extents, value.dtype, taken, sizes, values)
 
     # ---- profiles -----------------------------------------------------------------------------
 
