@@ -223,7 +223,8 @@ def untemplated(tasks: Sequence[TuningTask], target: Target) -> dict[str, list[s
     """
     found: dict[str, list[str]] = {}
     for task in tasks if target.backend.templates is not None else ():
-        if any(map(has_data_reuse, task.dag.stages)) and (reason := refusal(task.dag, target)):
+        stages = task.dag.heaviest.stages
+        if any(map(has_data_reuse, stages)) and (reason := refusal(task.dag, target)):
             found.setdefault(reason, []).append(task.name)
     return found
 
