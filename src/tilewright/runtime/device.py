@@ -247,10 +247,9 @@ class DeviceFunction(ArrayFunction):
         shapes = []
         for parameter in self._inputs:
             value = inputs[parameter.position]
-            shape = tuple(getattr(value, "shape", ()))
-            if not parameter.takes(shape):
-                shape = checked_one(parameter, value).shape
-            shapes.append(shape)
+            if not self._is_there(value) or not parameter.takes(tuple(value.shape)):
+                value = checked_one(parameter, value)
+            shapes.append(tuple(value.shape))
         values, arrays = self._sizes.find(shapes)
         return _Call(arrays[: len(shapes)], arrays[len(shapes) :], values)
 
