@@ -247,8 +247,10 @@ class DeviceFunction(ArrayFunction):
         shapes = []
         for parameter in self._inputs:
             value = inputs[parameter.position]
-            if not self._is_there(value) or not parameter.takes(tuple(value.shape)):
+            if self.device.arrays is None or not self._is_there(value):
                 value = checked_one(parameter, value)
+            elif not parameter.takes(tuple(value.shape)):
+                self.device.arrays.borrowed(parameter, value)  # which says what is wrong
             shapes.append(tuple(value.shape))
         values, arrays = self._sizes.find(shapes)
         return _Call(arrays[: len(shapes)], arrays[len(shapes) :], values)
