@@ -47,8 +47,9 @@ def size_tables(
     ]
     first = {n: (a, d) for a, d, n in reversed(extents) if a < len(inputs)}
     first |= {n: (a, d) for a, d, n in extents if len(inputs) - held <= a < len(inputs)}
-    found = [NOWHERE if s.computed else first[n] for n, s in enumerate(artifact.sizes)]
-    return [(s.least, s.most, *at) for s, at in zip(artifact.sizes, found, strict=True)], extents
+    found = [NOWHERE if s.computed else first[numbers[s.dimension]] for s in artifact.sizes]
+    rows = zip(artifact.sizes, found, strict=True)
+    return [(s.least, s.most, *at, s.step) for s, at in rows], extents
 
 
 class SizesTable:
@@ -73,7 +74,7 @@ class SizesTable:
         self.sizes, self.computes = artifact.sizes, bool(artifact.computed)
         self.inputs, self.arrays = tuple(inputs), (*inputs, *outputs)
         tables = size_tables(artifact, self.inputs, outputs, held)
-        self.places = [row[2:] for row in tables[0]]
+        self.places = [row[2:4] for row in tables[0]]
         self._tables = [np.array(table, np.int64) for table in tables]
         counts = map(len, tables)
         self._words = np.array((derive, *counts, *map(address, self._tables)), np.int64)
@@ -113,10 +114,7 @@ class CallShapes:
         for parameter, array, extents in zip(about.inputs, arrays, self.extents, strict=False):
             for d, (extent, wanted) in enumerate(zip(array.shape, extents.tolist(), strict=True)):
                 if extent != wanted:
-                    raise InputError(
-                        f"{parameter.name}: dimension {d} is {extent}, where "
-                        f"{parameter.varying[d]} is {wanted}, as other inputs say"
-                    )
+                    self._refuse(parameter, d, extent, wanted)
 
     def after(self, outputs: Sequence[Array], values: Array) -> list[Array]:
         """The beginnings of `outputs`, which are as large as they might have been, that a run
@@ -139,10 +137,20 @@ class CallShapes:
         given = zip(self.about.arrays[count:], self.extents[count:], strict=True)
         return tuple(replace(p, shape=tuple(e.tolist()), varying=()) for p, e in given)
 
-    def _outside(self, number: int, value: int) -> str:
+    def _refuse(self, parameter: Parameter, dimension: int, extent: int, wanted: int) -> None:
+        """Raise InputError for an extent that is not what the sizes make of it."""
+        place = self.about.inputs.index(parameter), dimension
+        if place in self.about.places:
+            raise InputError(self._outside(self.about.places.index(place), extent))
+        raise InputError(
+            f"{parameter.name}: dimension {dimension} is {extent}, where "
+            f"{parameter.varying[dimension]} is {wanted}, as other inputs say"
+        )
+
+    def _outside(self, number: int, extent: int) -> str:
         size, (argument, dimension) = self.about.sizes[number], self.about.places[number]
-        name = self.about.inputs[argument].name
+        multiple = f"a multiple of {size.step} " if size.step > 1 else ""
         return (
-            f"{name}: dimension {dimension}, {size.name}, is {value}; it must be in "
-            f"{size.least}..{size.most}"
+            f"{self.about.inputs[argument].name}: dimension {dimension}, {size.dimension}, is "
+            f"{extent}; it must be {multiple}in {size.least * size.step}..{size.most * size.step}"
         )
