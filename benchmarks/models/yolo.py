@@ -21,7 +21,7 @@ from torch.nn.functional import interpolate
 WIDTHS, DEPTHS = (16, 32, 64, 128, 256), (1, 2, 2, 1)
 CLASSES, BINS = 80, 16
 STRIDES = (8, 16, 32)
-USUAL = -9.0
+USUAL = -7.0
 """Of a class's logit: few of the cells have anything."""
 MOST, OVERLAP, LEAST = 100, 0.7, 0.25
 """Boxes of a class, what two of them may share, the least score."""
