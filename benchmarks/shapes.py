@@ -14,6 +14,7 @@ Decoders read one token behind a cache of so many: `tilewright` in a stream, whi
 - ratio_static             the static network's time over the range's: 1 / 1.10 is a tenth slower
 - ratio_best_peer          the best library's time over ours
 - first_call_ms            what the first call of a length takes longer than the next
+- code_bytes, arena_bytes  of the range's network and, as static_…, of that shape alone
 
 Databases are kept in --db, results in the JSON file after every case: run it again until nothing is
 left.
@@ -71,6 +72,7 @@ class ShapesBench(chains.Bench):
             sides = started(stack, (OURS, *peers), f"shaped:{name}:{folder}", self.target, db, wait)
             alone = f"shaped-static:{name}:{folder}"
             (sides[STATIC],) = started(stack, (OURS,), alone, self.target, db, wait).values()
+            static = {f"static_{k}": n for k, n in sides[STATIC].facts.items() if "bytes" in k}
             differences = compared(outputs(sides), OURS)
             outliers(differences)
             blocks = in_turns(sides, self.options.rounds, BLOCK_S)
@@ -85,6 +87,7 @@ class ShapesBench(chains.Bench):
             "ratio_static": seconds[STATIC] / seconds[OURS],
             "ratio_best_peer": min(theirs.values()) / seconds[OURS] if theirs else None,
             **facts,
+            **static,
             "differences": differences,
             "trials": self.trials,
             "least_s": least(blocks),
@@ -121,7 +124,17 @@ def _figures(entries: Sequence[Entry]) -> dict[str, Any]:
         "geomean_peer": mean(e["ratio_best_peer"] for e in compared_),
         "worst_peer": worst(compared_, "ratio_best_peer"),
         "first_call_ms": max((e["first_call_ms"] for e in entries), default=None),
+        "code": worst_of(entries, "code_bytes"),
+        "arena": worst_of(entries, "arena_bytes"),
     }
+
+
+def worst_of(entries: Sequence[Entry], what: str) -> float | None:
+    """How many times as much of something the range's network has, of a shape whose own has most:
+    what varies is laid out for the most.
+    """
+    pairs = [(e[f"static_{what}"], e[what]) for e in entries if f"static_{what}" in e]
+    return max(own / static for static, own in pairs if static == max(pairs)[0]) if pairs else None
 
 
 PEERS_OF_FILES = tuple(p for p in PEERS if p != "torch")

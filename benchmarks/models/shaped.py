@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+import onnx
 from numpy.random import Generator
 
 from benchmarks.models import decoders
@@ -80,6 +81,7 @@ class ShapedNetwork(ShapedFile):
     axes: Mapping[str, Mapping[int, str]]
     ranges: Mapping[str, tuple[int, int]]
     draw: Callable[[Generator, Values], tuple[Array, ...]]
+    outputs: tuple[str, ...] = ("output",)
     fixed: ClassVar[Mapping[str, int]] = {}
     state: ClassVar[str | None] = None
 
@@ -103,10 +105,25 @@ class ShapedNetwork(ShapedFile):
             path,
             dynamo=False,
             input_names=list(case.network.inputs),
-            output_names=["output"],
+            output_names=list(self.outputs),
             opset_version=OPSET,
             dynamic_axes={name: dict(axes) for name, axes in self.axes.items()},
         )
+
+
+@dataclass(frozen=True)
+class ShapedDetector(ShapedNetwork):
+    """A network that finds boxes, and suppresses those that better ones overlap."""
+
+    @property
+    def _source(self) -> Path:
+        return Path(__file__).with_name("yolo.py")
+
+    def _export(self, path: Path) -> None:
+        from benchmarks.models.yolo import with_suppression
+
+        super()._export(path)
+        onnx.save(with_suppression(onnx.load(path)), path)
 
 
 @dataclass(frozen=True)
@@ -179,24 +196,25 @@ BERT = ShapedNetwork(
     {"seq": (1, 512)},
     _text,
 )
+SIDES_VARY: dict[str, Any] = {"axes": {"image": {2: "height", 3: "width"}}, "draw": _image}
+ANY, MULTIPLES = ({"height": ends, "width": ends} for ends in ((96, 640), (64, 640)))
 IMAGES = tuple(
-    ShapedNetwork(
-        name,
-        f"{name}-b1",
-        {"image": {2: "height", 3: "width"}},
-        {"height": (96, 640), "width": (96, 640)},
-        _image,
-    )
-    for name in ("resnet50", "mobilenet-v2")
+    ShapedNetwork(name, f"{name}-b1", ranges=ANY, **SIDES_VARY)
+    for name in ("resnet50", "mobilenet-v2", "unet")
+)
+DETECTOR = ShapedDetector(
+    "yolo", "yolo-b1", ranges=MULTIPLES, outputs=("boxes", "scores"), **SIDES_VARY
 )
 CACHES = {CachedNetwork(decoders.GPT2): (16, 256, 1000), CachedNetwork(decoders.WHISPER): (16, 424)}
 LENGTHS = (1, 7, 16, 33, 64, 100, 128, 197, 256, 384, 511, 512)
 SIDES = ((96, 96), (160, 224), (224, 224), (333, 200), (480, 640), (640, 640))
+DETECTED = ((320, 320), (480, 640), (640, 640))
 SHAPED = {
     case.name: case
     for case in (
         *(ShapedCase(BERT, {"seq": n}) for n in LENGTHS),
         *(ShapedCase(net, {"height": h, "width": w}) for net in IMAGES for h, w in SIDES),
+        *(ShapedCase(DETECTOR, {"height": h, "width": w}) for h, w in DETECTED),
         *(ShapedCase(net, {"past": n}) for net, lengths in CACHES.items() for n in lengths),
     )
 }

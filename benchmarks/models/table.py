@@ -324,6 +324,8 @@ NETWORKS = (
     Network("gpt2", "gpt2", {"ids": tokens(50257, 128)}, rank=0),
     Network("resnet50", "resnet", {"image": floats(3, 224, 224)}, batches=(4, 8), published=False),
     Network("ppocr-det", "ppocr_det", {"image": floats(3, 320, 320)}, published=False),
+    Network("unet", "unet", {"image": floats(3, 224, 224)}, published=False, traced=True),
+    Network("yolo", "yolo", {"image": floats(3, 640, 640)}, published=False, traced=True),
     Network("tiny", "tiny", {"image": floats(3, 8, 8)}, published=False),
     *REPVGG,
     *(bert(f"bert-base-{length}", length, published=False) for length in LENGTHS),

@@ -195,7 +195,11 @@ class ShapedSubject(ServedNetwork):
             started = time.perf_counter()
             call()
             seconds.append(time.perf_counter() - started)
-        facts = {"first_call_ms": 1e3 * (seconds[0] - min(seconds[1:]))}
+        facts = {
+            "first_call_ms": 1e3 * (seconds[0] - min(seconds[1:])),
+            "code_bytes": len(net.artifact.object_code),
+            "arena_bytes": net.artifact.scratch_bytes,
+        }
         return Side(call, lambda: call()[0], mode, facts)
 
     def _stream(self, net: Any, inputs: Mapping[str, Array]) -> Callable[[], Any]:

@@ -1,4 +1,4 @@
-"""ONNX's backend test-suite: a subset that covers every operator and type."""
+"""ONNX's backend test-suite: all cases that count, and a subset that covers every type."""
 
 from __future__ import annotations
 
@@ -13,9 +13,25 @@ from onnx_cases import Case, collect, difference, run
 
 from tilewright.graph.onnx.ops import TRANSLATORS, UNSUPPORTED
 
-PARTS, OTHER_PARTS = 6, 8
+PARTS, OTHER_PARTS = 24, 8
 # Cases of the suite that ask for what an operator's limits exclude.
-BEYOND = frozenset({"ArrayFeatureExtractor", "Binarizer", "LabelEncoder", "TreeEnsemble"})
+BEYOND = frozenset({"LabelEncoder", "TreeEnsemble"})
+KNOWN = frozenset(
+    f"test_{name}"
+    for name in (
+        "ai_onnx_ml_tree_ensemble_set_membership",
+        "ai_onnx_ml_tree_ensemble_single_tree",
+        *(f"bitcast_{of}" for of in ("2d_float32_to_int32", "scalar_float32_to_int32")),
+        *("bitcast_float32_to_int32", "bitcast_int32_to_float32"),
+        *("bitcast_float64_to_int64", "bitcast_int64_to_float64"),
+        # They expect what rounding made of nothing.
+        *("dft_inverse", "dft_inverse_opset19"),
+        # As said in onnx_cases.
+        "resize_downsample_scales_cubic_align_corners",
+        "resize_downsample_scales_linear_align_corners",
+    )
+)
+"""Counted cases that do not pass."""
 
 
 @functools.cache
@@ -25,42 +41,51 @@ def suite() -> tuple[Case, ...]:
 
 
 @functools.cache
-def chosen() -> tuple[list[Case], list[Case]]:
-    """The first counted case of every operator, unexpanded; those of other types of its first
-    input.
-    """
+def counted() -> list[Case]:
+    """The goal's: those of nodes that it does not exclude."""
+    return [c for c in suite() if c.kind == "node" and not c.excluded]
+
+
+@functools.cache
+def chosen() -> list[Case]:
+    """The first case of every other type of an operator's first input, unexpanded."""
     found: dict[str, dict[int, Case]] = {}
-    for case in suite():
-        if case.excluded or case.kind != "node" or "_expanded" in case.name:
+    for case in counted():
+        if "_expanded" in case.name or case.name in KNOWN:
             continue
         model, _ = case.load()
         inputs = model.graph.input
         kind = inputs[0].type.tensor_type.elem_type if inputs else 0
-        if case.operator not in BEYOND | set(UNSUPPORTED):
-            found.setdefault(case.operator, {}).setdefault(kind, case)
-    types = [list(cases.values()) for cases in found.values()]
-    return [first for first, *_ in types], [c for _, *others in types for c in others]
+        found.setdefault(case.operator, {}).setdefault(kind, case)
+    return [c for cases in found.values() for c in list(cases.values())[1:]]
 
 
 @pytest.mark.thorough
 @pytest.mark.cpu
+@pytest.mark.no_cover
 @pytest.mark.parametrize("part", range(PARTS))
-def test_every_operator(part: int) -> None:
-    check_passed(chosen()[0][part::PARTS])
+def test_all_of_the_suite(part: int) -> None:
+    check_passed(counted()[part::PARTS])
 
 
 @pytest.mark.cpu
 @pytest.mark.no_cover
 @pytest.mark.parametrize("part", range(OTHER_PARTS))
 def test_every_other_type(part: int) -> None:
-    check_passed(chosen()[1][part::OTHER_PARTS])
+    check_passed(chosen()[part::OTHER_PARTS])
 
 
 def check_passed(cases: list[Case]) -> None:
     assert len(cases) > 10
     outcomes = {c.name: run(c) for c in cases}
     wrong = {name: o.reason for name, o in outcomes.items() if o.status != "passed"}
-    assert not wrong
+    assert wrong.keys() == KNOWN & outcomes.keys(), wrong
+
+
+def test_ninety_nine_of_a_hundred_pass() -> None:
+    names = {c.name for c in counted()}
+    assert names >= KNOWN
+    assert len(KNOWN) <= len(names) // 100
 
 
 def test_every_translator_has_a_case() -> None:
@@ -76,7 +101,7 @@ def test_every_translator_has_a_case() -> None:
 def test_unsupported_operators_are_refused_with_their_reason() -> None:
     reasons = {**dict.fromkeys(BEYOND, "unknown operator"), **UNSUPPORTED}
     refused = [c for c in suite() if c.kind == "node" and c.operator in reasons]
-    assert {c.operator for c in refused} >= {"BitCast", "TreeEnsemble"}
+    assert {c.operator for c in refused} >= {"ImageDecoder", "TreeEnsemble"}
     for case in {c.operator: c for c in refused if not c.excluded}.values():
         outcome = run(case)
         assert outcome.status == "unsupported"

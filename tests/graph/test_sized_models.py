@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +12,8 @@ import pytest
 from graph_reference import make_model, run_graph, run_onnx, run_partition
 from onnx import TensorProto, helper
 
+import tilewright as tw
+from tilewright.contract.arguments import Range
 from tilewright.contract.sizes import Size
 from tilewright.expr.sizes import extent_at
 from tilewright.graph.ir import Graph
@@ -425,6 +428,47 @@ def test_sizes_that_nodes_need_to_agree_are_one() -> None:
         graph = agrees(model, shapes, points)
     assert [s.name for s in graph.sizes] == ["B", "N", "P"]
     assert [str(v) for v in graph.inputs][2] == "mask: float32[1, 1, N + P]"
+
+
+def pyramid() -> onnx.ModelProto:
+    """An image halved twice, rounded up, doubled and joined with what it was doubled from."""
+    halved = {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 1, 1, 1]}
+    nodes = [
+        node("MaxPool", "x", "half", **halved),
+        node("MaxPool", "half", "quarter", **halved),
+        node("Resize", "quarter  scales", "doubled", mode="nearest"),
+        node("Concat", "doubled half", "y", axis=1),
+    ]
+    return make_model(nodes, {"x": (1, 3, "high", "wide")}, {"scales": np.float32([1, 1, 2, 2])})
+
+
+def test_sides_that_nodes_need_to_be_multiples_are() -> None:
+    shapes = {"high": (Range(5, 23, ((8, 1.0), (23, 2.0))),), "wide": (2, 40)}
+    points = ({"high_by_4": 2, "wide_by_4": 1}, {"high_by_4": 5, "wide_by_4": 10})
+    with pytest.warns(UserWarning, match="high is high_by_4 . 4|wide_by_4 in 1..10"):
+        graph = agrees(pyramid(), shapes, points)
+    high, wide = graph.sizes
+    assert (high, high.step) == (Size("high_by_4", 2, 5, ((2, 1), (5, 2))), 4)
+    assert (wide, wide.dimension) == (Size("wide_by_4", 1, 10), "wide_by_4 * 4")
+    assert str(graph.inputs[0]) == "x: float32[1, 3, high_by_4 * 4, wide_by_4 * 4]"
+    with pytest.raises(UnsupportedModel, match="Concat"):
+        load(pyramid(), {"high": (5, 7), "wide": (8,)})
+
+
+@pytest.mark.cpu
+@pytest.mark.filterwarnings("ignore:.*_by_4:UserWarning")
+def test_calls_are_told_of_which_number_a_side_is_a_multiple() -> None:
+    model = pyramid()
+    made = tw.compile(tw.load(model, shapes={"high": (5, 23), "wide": (2, 40)}))
+    for net in (made, pickle.loads(pickle.dumps(made))):
+        x = RNG.standard_normal((1, 3, 12, 36)).astype(np.float32)
+        np.testing.assert_array_equal(net(x)[0], run_onnx(model, {"x": x})[0])
+        for shape, words in {
+            (12, 38): "x: dimension 3, wide_by_4 . 4, is 38; it must be a multiple of 4 in 4..40",
+            (24, 36): "x: dimension 2, high_by_4 . 4, is 24; it must be a multiple of 4 in 8..20",
+        }.items():
+            with pytest.raises(tw.InputError, match=words):
+                net(np.zeros((1, 3, *shape), np.float32))
 
 
 @pytest.mark.parametrize("name", ["k", "i0", "h", "block", "seq-len", "4th", "batch size"])

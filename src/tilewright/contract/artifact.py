@@ -372,6 +372,11 @@ class Artifact:
         return tuple(s for s in self.sizes if s.computed)
 
     @property
+    def multiples(self) -> dict[str, int]:
+        """The steps of sizes of which inputs' extents are multiples."""
+        return {s.name: s.step for s in self.sizes if s.step > 1}
+
+    @property
     def status_offset(self) -> int:
         """Where in the scratch the number of a refusal is."""
         return self.scratch_bytes - ALIGNMENT
@@ -402,6 +407,7 @@ class Artifact:
             **({"refusals": self.refusals} if self.refusals else {}),
             **({"sizes": [[s.name, *s.range] for s in self.sizes]} if self.sizes else {}),
             **({"computed": [s.name for s in self.computed]} if self.computed else {}),
+            **({"multiples": found} if (found := self.multiples) else {}),
             **({"derived": [[s.name, *s.range] for s in self.derived]} if self.derived else {}),
             **({"states": [astuple(s) for s in self.states]} if self.states else {}),
             **({"formulas": self.formulas} if self.formulas else {}),
@@ -429,7 +435,11 @@ class Artifact:
                 rounding=header.get("rounding", 1.0),
                 refusals=tuple(header.get("refusals", ())),
                 sizes=tuple(
-                    replace(Size.of(*fields), computed=fields[0] in header.get("computed", ()))
+                    replace(
+                        Size.of(*fields),
+                        computed=fields[0] in header.get("computed", ()),
+                        step=header.get("multiples", {}).get(fields[0], 1),
+                    )
                     for fields in header.get("sizes", ())
                 ),
                 derived=tuple(Size.of(*fields) for fields in header.get("derived", ())),

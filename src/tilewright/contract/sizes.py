@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from typing import Any, TypeAlias
 
@@ -25,7 +25,8 @@ class Size:
     """A variable called `name`, from `least` to `most`. Programs are measured at `points`, pairs of
     a value and its weight: () are the most, a quarter of it, a quarter of that …, which weigh
     1 / √value: between "every call counts alike" and "every second does". A network's own run finds
-    the value of one that is `computed`; the shapes of inputs give the others.
+    the value of one that is `computed`; the shapes of inputs give the others, where extents are
+    `step` times them.
     Raises InputError for an empty range, or a point outside of it.
     """
 
@@ -34,6 +35,7 @@ class Size:
     most: int
     points: tuple[tuple[int, float], ...] = ()
     computed: bool = False
+    step: int = field(default=1, compare=False)
 
     def __post_init__(self) -> None:
         if not 0 <= self.least <= self.most or self.most < 1:
@@ -47,6 +49,19 @@ class Size:
 
     def __str__(self) -> str:
         return f"{self.name} in {self.least}..{self.most}"
+
+    def by(self, factor: int) -> Size:
+        """What counts this many of it. Raises InputError where its range has no multiple."""
+        step = factor * self.step
+        name = f"{self.name.removesuffix(f'_by_{self.step}')}_by_{step}"
+        least, most = -(-self.least // factor), self.most // factor
+        points = {min(max(v // factor, least), most): w for v, w in self.points}
+        return Size(name, least, most, tuple(points.items()), step=step)
+
+    @property
+    def dimension(self) -> str:
+        """The extent of inputs that gives its value, as `BufferSpec.varying` has it."""
+        return f"{self.name} * {self.step}" if self.step > 1 else self.name
 
     @property
     def range(self) -> list[Any]:

@@ -31,7 +31,7 @@ class CallValues:
         self.all: list[Expr] = [Var(s.name) for s in self.sizes]
         found = [e for v in graph.inputs for e in v.extents]
         for s, variable in zip(self.sizes, self.all, strict=True):
-            if variable not in found and not s.computed:
+            if canonical(variable * s.step) not in found and not s.computed:
                 raise BuildError(f"{graph.name}: no input has the size {s.name} for an extent")
         for value in (*graph.inputs, *graph.outputs, *(s.grown for s in graph.states)):
             for extent in value.extents:

@@ -50,22 +50,24 @@ def size_tables(
     ]
     first = {n: (a, d) for a, d, n in reversed(extents) if a < len(inputs)}
     first |= {n: (a, d) for a, d, n in extents if len(inputs) - held <= a < len(inputs)}
-    found = [NOWHERE if s.computed else first[n] for n, s in enumerate(artifact.sizes)]
-    return [(s.least, s.most, *at) for s, at in zip(artifact.sizes, found, strict=True)], extents
+    found = [NOWHERE if s.computed else first[numbers[s.dimension]] for s in artifact.sizes]
+    rows = zip(artifact.sizes, found, strict=True)
+    return [(s.least, s.most, *at, s.step) for s, at in rows], extents
 
 
-def outside(size: Size, parameter: Parameter, dimension: int, value: int) -> InputError:
-    """What is wrong with the value of a size."""
+def outside(size: Size, parameter: Parameter, dimension: int, extent: int) -> InputError:
+    """What is wrong with the extent that gives a size its value."""
+    multiple = f"a multiple of {size.step} " if size.step > 1 else ""
     return InputError(
-        f"{parameter.name}: dimension {dimension}, {size.name}, is {value}; it must be in "
-        f"{size.least}..{size.most}"
+        f"{parameter.name}: dimension {dimension}, {size.dimension}, is {extent}; it must be "
+        f"{multiple}in {size.least * size.step}..{size.most * size.step}"
     )
 
 
-def differing(parameter: Parameter, dimension: int, value: int, wanted: int) -> InputError:
+def differing(parameter: Parameter, dimension: int, extent: int, wanted: int) -> InputError:
     """What is wrong with an extent that follows from the sizes."""
     return InputError(
-        f"{parameter.name}: dimension {dimension} is {value}, where "
+        f"{parameter.name}: dimension {dimension} is {extent}, where "
         f"{parameter.varying[dimension]} is {wanted}, as other inputs say"
     )
 
@@ -87,10 +89,11 @@ class DeviceSizes:
         Raises InputError for a size out of its range, or inputs that differ in one.
         """
         values = []
-        for size, (least, most, a, d) in zip(self.sizes, self.places, strict=True):
-            values.append(shapes[a][d])
-            if not least <= values[-1] <= most:
-                raise outside(size, self.inputs[a], d, values[-1])
+        for size, (least, most, a, d, step) in zip(self.sizes, self.places, strict=True):
+            value, rest = divmod(shapes[a][d], step)
+            if rest or not least <= value <= most:
+                raise outside(size, self.inputs[a], d, shapes[a][d])
+            values.append(value)
         values += [computed(f, values) for f in self.formulas]
         found = [list(p.shape) for p in self.arrays]
         for a, d, number in self.extents:
@@ -123,7 +126,7 @@ class SizesTable:
         self.sizes, self.computes = artifact.sizes, bool(artifact.computed)
         self.inputs, self.arrays = tuple(inputs), (*inputs, *outputs)
         tables = size_tables(artifact, self.inputs, outputs, held)
-        self.places = [row[2:] for row in tables[0]]
+        self.places = [row[2:4] for row in tables[0]]
         self._tables = [np.array(table, np.int64) for table in tables]
         counts = map(len, tables)
         self._words = np.array((derive, *counts, *map(address, self._tables)), np.int64)
@@ -164,6 +167,9 @@ class CallShapes:
         for parameter, array, extents in zip(about.inputs, arrays, self.extents, strict=False):
             for d, (extent, wanted) in enumerate(zip(array.shape, extents.tolist(), strict=True)):
                 if extent != wanted:
+                    place = about.inputs.index(parameter), d
+                    if place in about.places:
+                        raise outside(about.sizes[about.places.index(place)], parameter, d, extent)
                     raise differing(parameter, d, extent, wanted)
 
     def after(self, outputs: Sequence[Array], values: Array) -> list[Array]:

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from math import prod
+from dataclasses import dataclass, replace
+from math import lcm, prod
 from pathlib import Path
 from typing import TypeAlias
 
@@ -22,13 +22,15 @@ import numpy as np
 import onnx
 import onnx.numpy_helper
 
+from tilewright.contract.sizes import Size, Sizes
 from tilewright.expr.dtypes import DTYPES, FEW_BITS
 from tilewright.expr.dtypes import dtype as as_dtype
-from tilewright.expr.nodes import Extent, Var, as_expr
+from tilewright.expr.index.extents import mul
+from tilewright.expr.nodes import Binary, Const, Expr, Extent, Var, as_expr
 from tilewright.expr.operators.shapes import Unequal
 from tilewright.expr.sizes import extent_at, most, simplified
 from tilewright.expr.text import extent_text
-from tilewright.expr.traversal import free_vars, substitute
+from tilewright.expr.traversal import free_vars, substitute, walk
 from tilewright.graph.builder import GraphBuilder
 from tilewright.graph.ir import Array, Graph, Value
 from tilewright.graph.onnx.arithmetic import evaluated, whole_type
@@ -133,6 +135,7 @@ def imported(
                     return Importer(prepared, name, equal, limits).run()
                 except SizesAgree as found:
                     equal |= {found.name: found.extent}
+                    prepared = replace(prepared, sizes=(*prepared.sizes, *found.instead))
     except UnicodeDecodeError as error:
         raise UnsupportedModel(f"{where}: a name in it is no UTF-8 text: {error}") from error
     except RecursionError as error:
@@ -142,11 +145,13 @@ def imported(
 
 
 class SizesAgree(Exception):
-    """A node needs a size to be an extent over others: the import begins again with that."""
+    """A node needs a size to be an extent over others, or `instead`: the import begins again with
+    that.
+    """
 
-    def __init__(self, name: str, extent: Extent) -> None:
+    def __init__(self, name: str, extent: Extent, instead: Sizes = ()) -> None:
         super().__init__(name)
-        self.name, self.extent = name, extent
+        self.name, self.extent, self.instead = name, extent, instead
 
 
 class Importer:
@@ -181,6 +186,7 @@ class Importer:
         usual = (s for s in prepared.usual if s.name not in self.equal)
         self.remarks = [f"dimension {s.name} varies in {s.least}..{s.most}" for s in usual]
         self.remarks += [f"dimension {n} is {extent_text(e)}" for n, e in self.equal.items()]
+        self.remarks += [str(s) for s in sizes if s.step > 1]
         self.refused: dict[str, str] = {}
         self.unknown: set[Value] = set()
         self.unlimited: dict[str, None] = {}
@@ -333,6 +339,28 @@ class Importer:
         if found:
             _, name, extent = max(found, key=lambda f: f[0])
             raise SizesAgree(name, extent)
+        for s in self.builder.sizes:
+            if (step := self._step(s, *both)) is not None:
+                new = s.by(step)
+                raise SizesAgree(s.name, mul(Var(new.name), step), (new,))
+
+    def _step(self, size: Size, a: Expr, b: Expr) -> int | None:
+        """The least number of which the size would have to be a multiple for two extents to be one.
+
+        Images are halved some times, rounded up, and doubled as often.
+        """
+        parts = (e for end in (a, b) for e in walk(end) if isinstance(e, Binary))
+        by = (e.b for e in parts if e.op == "floordiv")
+        factor = lcm(*(int(e.value) for e in by if isinstance(e, Const)))
+        for step in (n for n in range(2, factor + 1) if factor % n == 0):
+            if size.most // step < max(1, -(-size.least // step)):
+                continue
+            new = size.by(step)
+            changed = {size.name: as_expr(mul(Var(new.name), step))}
+            ends = [simplified(substitute(e, changed), (*self.builder.sizes, new)) for e in (a, b)]
+            if ends[0] == ends[1]:
+                return step
+        return None
 
     # ---- nodes --------------------------------------------------------------------------------
 

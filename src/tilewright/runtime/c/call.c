@@ -30,8 +30,12 @@ int64_t tw_find_sizes(const struct tw_sizes *sizes, const int64_t *const *given,
                       int64_t *const *shapes) {
   for (int64_t i = 0; i < sizes->size_count; i++) {
     const struct tw_size *size = &sizes->sizes[i];
-    values[i] = size->input < 0 ? size->most : given[size->input][size->dimension];
-    if (values[i] < size->least || values[i] > size->most) return i + 1;
+    const int64_t extent = size->input < 0 ? size->most : given[size->input][size->dimension];
+    values[i] = size->input < 0 ? extent : extent / size->step;
+    if (values[i] < size->least || values[i] > size->most) {
+      values[i] = extent;
+      return i + 1;
+    }
   }
   sizes->derive(values);
   tw_write_shapes(sizes, values, shapes);

@@ -10,10 +10,10 @@ typedef void tw_entry(void **buffers, void *params, void *scratch);
 
 void tw_call(tw_entry *entry, void **buffers, void *params, void *scratch, int32_t threads);
 
-/* A size of a network's calls: an int64 in a range, which is extent `dimension` of input number
-   `input`; below 0: the run itself computes it, and it is `most` until then. */
+/* A size of a network's calls: an int64 in a range; extent `dimension` of input number `input` is
+   `step` times it; below 0: the run itself computes it, and it is `most` until then. */
 struct tw_size {
-  int64_t least, most, input, dimension;
+  int64_t least, most, input, dimension, step;
 };
 
 /* Extent `dimension` of argument number `argument` (inputs, then outputs) is value `value`. */
@@ -31,7 +31,7 @@ struct tw_sizes {
 
 /* Find the sizes in the shapes `given` of the inputs, write all values, and what they make of the
    shapes of inputs and outputs to `shapes`. Answers 0, or the number, from 1 on, of a size out of
-   its range, with nothing written to `shapes`. */
+   its range: its value is the extent then, and nothing is written to `shapes`. */
 int64_t tw_find_sizes(const struct tw_sizes *sizes, const int64_t *const *given, int64_t *values,
                       int64_t *const *shapes);
 

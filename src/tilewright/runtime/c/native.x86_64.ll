@@ -6,7 +6,7 @@
 %union.pthread_attr_t = type { i64, [48 x i8] }
 %struct.steps = type { i64, [120 x i8] }
 %struct.tw_extent = type { i64, i64, i64 }
-%struct.tw_size = type { i64, i64, i64, i64 }
+%struct.tw_size = type { i64, i64, i64, i64, i64 }
 %struct.suppression = type { %struct.array, %struct.array, float, float, i64, i64, i64, ptr, ptr, ptr, i64 }
 %struct.array = type { ptr, i64, ptr, ptr }
 %struct.item = type { i64, i64 }
@@ -1210,93 +1210,100 @@ define i64 @tw_find_sizes(ptr noundef readonly captures(none) %0, ptr noundef re
   %5 = getelementptr inbounds nuw i8, ptr %0, i64 8
   %6 = load i64, ptr %5, align 8
   %7 = icmp sgt i64 %6, 0
-  br i1 %7, label %8, label %41
+  br i1 %7, label %8, label %47
 
 8:                                                ; preds = %4
   %9 = getelementptr inbounds nuw i8, ptr %0, i64 24
   br label %10
 
-10:                                               ; preds = %8, %35
-  %11 = phi i64 [ 0, %8 ], [ %36, %35 ]
+10:                                               ; preds = %8, %40
+  %11 = phi i64 [ 0, %8 ], [ %41, %40 ]
   %12 = load ptr, ptr %9, align 8
   %13 = getelementptr inbounds nuw %struct.tw_size, ptr %12, i64 %11
   %14 = getelementptr inbounds nuw i8, ptr %13, i64 16
   %15 = load i64, ptr %14, align 8
   %16 = icmp slt i64 %15, 0
-  br i1 %16, label %17, label %19
+  br i1 %16, label %17, label %20
 
 17:                                               ; preds = %10
   %18 = getelementptr inbounds nuw i8, ptr %13, i64 8
-  br label %25
+  %19 = load i64, ptr %18, align 8
+  br label %30
 
-19:                                               ; preds = %10
-  %20 = getelementptr inbounds nuw ptr, ptr %1, i64 %15
-  %21 = load ptr, ptr %20, align 8
-  %22 = getelementptr inbounds nuw i8, ptr %13, i64 24
-  %23 = load i64, ptr %22, align 8
-  %24 = getelementptr inbounds i64, ptr %21, i64 %23
-  br label %25
+20:                                               ; preds = %10
+  %21 = getelementptr inbounds nuw ptr, ptr %1, i64 %15
+  %22 = load ptr, ptr %21, align 8
+  %23 = getelementptr inbounds nuw i8, ptr %13, i64 24
+  %24 = load i64, ptr %23, align 8
+  %25 = getelementptr inbounds i64, ptr %22, i64 %24
+  %26 = load i64, ptr %25, align 8
+  %27 = getelementptr inbounds nuw i8, ptr %13, i64 32
+  %28 = load i64, ptr %27, align 8
+  %29 = sdiv i64 %26, %28
+  br label %30
 
-25:                                               ; preds = %19, %17
-  %26 = phi ptr [ %18, %17 ], [ %24, %19 ]
-  %27 = load i64, ptr %26, align 8
-  %28 = getelementptr inbounds nuw i64, ptr %2, i64 %11
-  store i64 %27, ptr %28, align 8
-  %29 = load i64, ptr %13, align 8
-  %30 = icmp slt i64 %27, %29
-  br i1 %30, label %39, label %31
+30:                                               ; preds = %17, %20
+  %31 = phi i64 [ %26, %20 ], [ %19, %17 ]
+  %32 = phi i64 [ %29, %20 ], [ %19, %17 ]
+  %33 = getelementptr inbounds nuw i64, ptr %2, i64 %11
+  store i64 %32, ptr %33, align 8
+  %34 = load i64, ptr %13, align 8
+  %35 = icmp slt i64 %32, %34
+  br i1 %35, label %44, label %36
 
-31:                                               ; preds = %25
-  %32 = getelementptr inbounds nuw i8, ptr %13, i64 8
-  %33 = load i64, ptr %32, align 8
-  %34 = icmp sgt i64 %27, %33
-  br i1 %34, label %39, label %35
+36:                                               ; preds = %30
+  %37 = getelementptr inbounds nuw i8, ptr %13, i64 8
+  %38 = load i64, ptr %37, align 8
+  %39 = icmp sgt i64 %32, %38
+  br i1 %39, label %44, label %40
 
-35:                                               ; preds = %31
-  %36 = add nuw nsw i64 %11, 1
-  %37 = load i64, ptr %5, align 8
-  %38 = icmp slt i64 %36, %37
-  br i1 %38, label %10, label %41
+40:                                               ; preds = %36
+  %41 = add nuw nsw i64 %11, 1
+  %42 = load i64, ptr %5, align 8
+  %43 = icmp slt i64 %41, %42
+  br i1 %43, label %10, label %47
 
-39:                                               ; preds = %31, %25
-  %40 = add nuw nsw i64 %11, 1
-  br label %65
+44:                                               ; preds = %36, %30
+  %45 = getelementptr inbounds nuw i64, ptr %2, i64 %11
+  store i64 %31, ptr %45, align 8
+  %46 = add nuw nsw i64 %11, 1
+  br label %71
 
-41:                                               ; preds = %35, %4
-  %42 = load ptr, ptr %0, align 8
-  tail call void %42(ptr noundef %2) #9
-  %43 = getelementptr inbounds nuw i8, ptr %0, i64 16
-  %44 = load i64, ptr %43, align 8
-  %45 = icmp sgt i64 %44, 0
-  br i1 %45, label %46, label %65
+47:                                               ; preds = %40, %4
+  %48 = load ptr, ptr %0, align 8
+  tail call void %48(ptr noundef %2) #9
+  %49 = getelementptr inbounds nuw i8, ptr %0, i64 16
+  %50 = load i64, ptr %49, align 8
+  %51 = icmp sgt i64 %50, 0
+  br i1 %51, label %52, label %71
 
-46:                                               ; preds = %41
-  %47 = getelementptr inbounds nuw i8, ptr %0, i64 32
-  br label %48
+52:                                               ; preds = %47
+  %53 = getelementptr inbounds nuw i8, ptr %0, i64 32
+  br label %54
 
-48:                                               ; preds = %48, %46
-  %49 = phi i64 [ 0, %46 ], [ %62, %48 ]
-  %50 = load ptr, ptr %47, align 8
-  %51 = getelementptr inbounds nuw %struct.tw_extent, ptr %50, i64 %49
-  %52 = getelementptr inbounds nuw i8, ptr %51, i64 16
-  %53 = load i64, ptr %52, align 8
-  %54 = getelementptr inbounds i64, ptr %2, i64 %53
-  %55 = load i64, ptr %54, align 8
-  %56 = load i64, ptr %51, align 8
-  %57 = getelementptr inbounds ptr, ptr %3, i64 %56
-  %58 = load ptr, ptr %57, align 8
-  %59 = getelementptr inbounds nuw i8, ptr %51, i64 8
-  %60 = load i64, ptr %59, align 8
-  %61 = getelementptr inbounds i64, ptr %58, i64 %60
-  store i64 %55, ptr %61, align 8
-  %62 = add nuw nsw i64 %49, 1
-  %63 = load i64, ptr %43, align 8
-  %64 = icmp slt i64 %62, %63
-  br i1 %64, label %48, label %65
+54:                                               ; preds = %54, %52
+  %55 = phi i64 [ 0, %52 ], [ %68, %54 ]
+  %56 = load ptr, ptr %53, align 8
+  %57 = getelementptr inbounds nuw %struct.tw_extent, ptr %56, i64 %55
+  %58 = getelementptr inbounds nuw i8, ptr %57, i64 16
+  %59 = load i64, ptr %58, align 8
+  %60 = getelementptr inbounds i64, ptr %2, i64 %59
+  %61 = load i64, ptr %60, align 8
+  %62 = load i64, ptr %57, align 8
+  %63 = getelementptr inbounds ptr, ptr %3, i64 %62
+  %64 = load ptr, ptr %63, align 8
+  %65 = getelementptr inbounds nuw i8, ptr %57, i64 8
+  %66 = load i64, ptr %65, align 8
+  %67 = getelementptr inbounds i64, ptr %64, i64 %66
+  store i64 %61, ptr %67, align 8
+  %68 = add nuw nsw i64 %55, 1
+  %69 = load i64, ptr %49, align 8
+  %70 = icmp slt i64 %68, %69
+  br i1 %70, label %54, label %71
 
-65:                                               ; preds = %48, %41, %39
-  %66 = phi i64 [ %40, %39 ], [ 0, %41 ], [ 0, %48 ]
-  ret i64 %66
+71:                                               ; preds = %54, %47, %44
+  %72 = phi i64 [ %46, %44 ], [ 0, %47 ], [ 0, %54 ]
+  ret i64 %72
 }
 
 ; Function Attrs: nounwind

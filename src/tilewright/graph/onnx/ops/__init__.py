@@ -6,9 +6,9 @@ by its definition in ONNX (`onnx_functions`).
 
 from tilewright.graph.onnx.ops.call import Translator
 from tilewright.graph.onnx.ops.contraction import CONTRACTION
-from tilewright.graph.onnx.ops.elementwise import ELEMENTWISE
+from tilewright.graph.onnx.ops.elementwise import ELEMENTWISE, binarize
 from tilewright.graph.onnx.ops.indexing import INDEXING
-from tilewright.graph.onnx.ops.movement import MOVEMENT
+from tilewright.graph.onnx.ops.movement import MOVEMENT, last_columns
 from tilewright.graph.onnx.ops.onnxruntime import FUSED
 from tilewright.graph.onnx.ops.qlinear import QLINEAR
 from tilewright.graph.onnx.ops.quantised import QUANTISED
@@ -26,9 +26,13 @@ TRANSLATORS: dict[str, Translator] = (
 
 ONNXRUNTIME = "com.microsoft"
 
+CLASSICAL: dict[str, Translator] = {"ArrayFeatureExtractor": last_columns, "Binarizer": binarize}
+"""Of what scikit-learn's pipelines become."""
+
 DOMAINS: dict[str, dict[str, Translator]] = {
     "": TRANSLATORS,
     "ai.onnx": TRANSLATORS,
+    "ai.onnx.ml": CLASSICAL,
     ONNXRUNTIME: FUSED | QLINEAR,
 }
 
@@ -49,7 +53,6 @@ UNSUPPORTED: dict[str, str] = {
     **dict.fromkeys(("RandomNormalLike", "RandomUniformLike"), RANDOM),
     **dict.fromkeys(("RegexFullMatch", "StringConcat", "StringNormalizer", "StringSplit"), STRING),
     **dict.fromkeys(("Optional", "OptionalGetElement", "OptionalHasElement"), OPTIONAL),
-    "BitCast": "the bits of a value are no part of the math",
     "ImageDecoder": "it decodes compressed images",
     "MaxRoiPool": "its bins are as large as data say",
 }

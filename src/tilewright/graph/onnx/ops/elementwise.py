@@ -75,12 +75,30 @@ def gelu(call: OperatorCall, x: Value, *, approximate: str = "none") -> Value:
 def cast(call: OperatorCall, x: Value, *, to: int | str) -> Value:
     """Before opset 6 types are named."""
     to = onnx.TensorProto.DataType.Value(to) if isinstance(to, str) else to
+    return call.cast(x, _named(call, to))
+
+
+def bit_cast(call: OperatorCall, x: Value, *, to: int) -> Value:
+    """Of integers: those of as many bits wrap around."""
+    name = _named(call, to)
+    kinds = {dtype(n).numpy.kind for n in (x.dtype, name)}
+    if not kinds <= {"i", "u", "b"} or dtype(name).bytes != dtype(x.dtype).bytes:
+        call.reject(f"the bits of {x.dtype} as {name} are no part of the math")
+    return call.cast(x, name)
+
+
+def _named(call: OperatorCall, to: int) -> str:
+    """The type of this number in ONNX."""
     name = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(to)).name
     try:
-        dtype(name)
+        return dtype(name).name
     except ExprError:
         call.reject(f"cast to {onnx.TensorProto.DataType.Name(to)} is not supported")
-    return call.cast(x, name)
+
+
+def binarize(call: OperatorCall, x: Value, *, threshold: float = 0.0) -> Value:
+    """Whether elements are above a threshold, in their own type."""
+    return call.cast(call.emit("greater", x, call.literal(threshold, x)), x.dtype)
 
 
 def modulo(call: OperatorCall, a: Value, b: Value, *, fmod: bool = False) -> Value:
@@ -164,6 +182,7 @@ ELEMENTWISE: dict[str, Translator] = {
     "Affine": affine,
     "And": binary("logical_and"),
     "BitShift": shift,
+    "BitCast": bit_cast,
     "Cast": cast,
     "Clip": clip,
     "Div": binary("divide"),

@@ -169,6 +169,13 @@ def gather(call: OperatorCall, x: Value, indices: Value, *, axis: int = 0) -> Va
     return call.emit("gather", x, indices, axis=axis)
 
 
+def last_columns(call: OperatorCall, x: Value, indices: Value) -> Value:
+    """Those of the last axis."""
+    indices = call.builder.reshape(indices, (product(indices.extents),))
+    call.check_indices(indices, x.extents[-1:], x)
+    return call.emit("gather", x, indices, axis=x.rank - 1)
+
+
 def gather_elements(call: OperatorCall, x: Value, indices: Value, *, axis: int = 0) -> Value:
     axis = call.axis(axis, x.rank)
     call.check_indices(indices, (x.extents[axis],), x)
