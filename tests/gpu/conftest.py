@@ -32,7 +32,11 @@ def fake_driver(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dic
     options = ["-std=c++17", "-O1", "-shared", "-fPIC", "-o", str(folder / "libcuda.so.1")]
     subprocess.run(["g++", *options, str(HERE / "libcuda.cpp")], check=True)
 
-    paths = [str(HERE.parents[1]), os.environ.get("PYTHONPATH")]  # benchmarks are there
+    paths = [
+        str(HERE.parents[1]),
+        str(HERE.parent),
+        os.environ.get("PYTHONPATH"),
+    ]  # benchmarks are there
     own = {
         "LD_LIBRARY_PATH": str(folder),
         "PYTHONPATH": os.pathsep.join(path for path in paths if path),

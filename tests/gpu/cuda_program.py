@@ -22,21 +22,28 @@ from typing import Any
 import numpy as np
 from gpu_cases import CASES
 
+from device_calls import SizedProgram
 from tilewright.build.compile import build_nest
 from tilewright.build.native import build_native
 from tilewright.contract.artifact import Artifact
+from tilewright.contract.sizes import Size
 from tilewright.cutlass import gene_of, matches_of
 from tilewright.cutlass.parameters import Parameters
 from tilewright.expr.dag import ComputeDAG
+from tilewright.expr.nodes import Var
 from tilewright.expr.operators import batch_matmul, matmul, relu
-from tilewright.expr.tensors import placeholder
+from tilewright.expr.tensors import compute, placeholder, reduce_axis
+from tilewright.expr.tensors import sum as sum_over
 from tilewright.ground.errors import TilewrightError
 from tilewright.runtime.cuda import CudaDevice
 from tilewright.runtime.device import DeviceFunction
 from tilewright.runtime.emulated import HEADERS, TEMPLATE_OPTIONS, WRAPPERS
 from tilewright.runtime.headers import folders
 from tilewright.runtime.tensor_maps import EncodedMap
+from tilewright.schedule.lower import lower
 from tilewright.schedule.producers import template_gene
+from tilewright.schedule.state import State
+from tilewright.schedule.steps import Annotate, Split
 from tilewright.schedule.templates import WARP_SPECIALIZED
 from tilewright.target import Target
 
@@ -61,7 +68,10 @@ def binary(artifact: Artifact) -> Artifact:
         given += "".join(f", *(tw_tensor_map*)a[{count + i}]" for i in range(maps))
         if launch.values:
             given += f", *({launch.kernel}_sizes*)a[{count + maps}]"
+        behind = count + maps + bool(launch.values)
+        given += "".join(f", *(int*)a[{behind + i}]" for i in range(len(launch.sizes)))
         lines.append(f"int count_{launch.kernel} = {count};")
+        lines.append(f"int sizes_{launch.kernel} = {len(launch.sizes)};")
         lines.append(f"int maps_{launch.kernel} = {maps};")
         lines.append(f"int ints_{launch.kernel} = {len(launch.values)};")
         lines.append(
@@ -153,6 +163,39 @@ def boxes(device: CudaDevice) -> dict[str, Any]:
     }
 
 
+def rows(device: CudaDevice) -> dict[str, Any]:
+    """Two kernels of as many rows as a call says. A length that comes again has a graph."""
+    x, k = placeholder((Var("S"), 24), name="x"), reduce_axis(24, "k")
+    total = compute((Var("S"),), lambda i: sum_over(x[i, k], k), name="total")
+    y = compute(x.shape, lambda i, j: x[i, j] - total[i], name="y")
+    dag = ComputeDAG([y], (Size("S", 0, 70),))
+    trace = [
+        step
+        for name, axis in (("total", "i"), ("y", "i"))
+        for step in (
+            Split(name, axis, (16,)),
+            Annotate(name, f"{axis}.0", "block"),
+            Annotate(name, f"{axis}.1", "thread.x"),
+        )
+    ]
+    lowered = lower(State(dag).replay(trace), "rows")
+    run = SizedProgram(lowered, device, binary)
+    names = ("cuLaunchKernel", "cuGraphLaunch")
+    found: dict[str, Any] = {"differences": [], "calls": []}
+    for n in (5, 70, 0):
+        arrays = {"x": np.random.default_rng(n).standard_normal((n, 24)).astype("f4")}
+        (got,) = run(arrays, {"S": n}).values()
+        wanted = arrays["x"] - arrays["x"].sum(1, keepdims=True)
+        found["differences"].append(float(np.abs(got - wanted).max(initial=0.0)))
+    memory = [device.allocate(s.bytes) for s in run.artifact.buffers]
+    scratch = device.allocate(run.artifact.scratch_bytes)
+    for n in (5, 70, 5, 0):
+        before = [calls(name) for name in names]
+        run.loaded.run(memory, scratch, (n,))
+        found["calls"].append([calls(c) - b for c, b in zip(names, before, strict=True)])
+    return found
+
+
 def main() -> None:
     device = CudaDevice()
     results: dict[str, Any] = {"target": str(device.target)}
@@ -189,6 +232,7 @@ def main() -> None:
     }
     results["template"] = template(device)
     results["boxes"] = boxes(device)
+    results["rows"] = rows(device)
 
     live, held = LIBRARY.live(), len(two.artifact.buffers) + 1
     wrong = replace(two.artifact, object_code=b"nothing\0")

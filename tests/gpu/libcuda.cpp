@@ -4,8 +4,8 @@
 //
 // The image of a module is the path of a library with `void call_NAME(const int* grid, int x, int y,
 // int shared, void** arguments)`, `int count_NAME` (of pointers among the arguments) and
-// `int ints_NAME` (of the structure after them) for every kernel, and `int maps_NAME` where tensor
-// maps are between both. Calls are counted:
+// `int ints_NAME` (of the structure after them) for every kernel, `int maps_NAME` where tensor
+// maps are between both, and `int sizes_NAME` where numbers are behind all. Calls are counted:
 // `calls("cuGraphLaunch")`. A kernel has more than 48 KiB of shared memory only when it was asked
 // for before.
 #include <dlfcn.h>
@@ -26,9 +26,9 @@ using Kernel = void (*)(const int*, int, int, int, void**);
 
 // What the emulation's kernels take (`runtime/emulation/instructions.h`).
 struct TensorMap { const char* first; int bytes, shape[3]; long long strides[3]; int rows, columns; };
-struct Function { Kernel call; int count, ints, maps, shared; };
+struct Function { Kernel call; int count, ints, maps, sizes, shared; };
 struct Launch { Function* f; int grid[3], x, y, shared; std::vector<uint64_t> values;
-                std::vector<TensorMap> maps; std::vector<int> last; };
+                std::vector<TensorMap> maps; std::vector<int> last, sizes; };
 using Graph = std::vector<std::function<void()>>;
 
 static std::map<std::string, int> counts;
@@ -61,7 +61,8 @@ static void run(Launch& launch) {
     std::vector<void*> pointers;
     for (auto& value : launch.values) pointers.push_back(&value);
     for (auto& map : launch.maps) pointers.push_back(&map);
-    pointers.push_back(launch.last.data());
+    if (launch.f->ints) pointers.push_back(launch.last.data());
+    for (auto& size : launch.sizes) pointers.push_back(&size);
     launch.f->call(launch.grid, launch.x, launch.y, launch.shared, pointers.data());
 }
 
@@ -153,7 +154,8 @@ API(cuModuleGetFunction, void** f, void* m, const char* name)
     if (!call) return NOT_FOUND;
     auto number = [&](const char* what) { return *(int*)dlsym(m, (std::string(what) + name).c_str()); };
     int maps = dlsym(m, (std::string("maps_") + name).c_str()) ? number("maps_") : 0;
-    *f = new Function{call, number("count_"), number("ints_"), maps, maps ? HOPPER : 49152};
+    int sizes = dlsym(m, (std::string("sizes_") + name).c_str()) ? number("sizes_") : 0;
+    *f = new Function{call, number("count_"), number("ints_"), maps, sizes, maps ? HOPPER : 49152};
     return SUCCESS;
 }
 API(cuFuncSetAttribute, void* f, int what, int value)
@@ -167,7 +169,7 @@ API(cuLaunchKernel, void* f, unsigned blocks, unsigned by, unsigned bz, unsigned
     IN_CONTEXT
     if (z != 1 || extra || !blocks || !by || !bz) return INVALID_VALUE;
     if ((int)shared > ((Function*)f)->shared) return INVALID_VALUE;
-    Launch launch{(Function*)f, {(int)blocks, (int)by, (int)bz}, (int)x, (int)y, (int)shared, {}, {}, {}};
+    Launch launch{(Function*)f, {(int)blocks, (int)by, (int)bz}, (int)x, (int)y, (int)shared, {}, {}, {}, {}};
     for (int i = 0; i < launch.f->count; ++i) {
         launch.values.push_back(*(uint64_t*)arguments[i]);
         if (!allocated(launch.values.back(), 1)) return ILLEGAL_ADDRESS;
@@ -178,6 +180,8 @@ API(cuLaunchKernel, void* f, unsigned blocks, unsigned by, unsigned bz, unsigned
         int* first = (int*)arguments[launch.f->count + launch.f->maps];
         launch.last.assign(first, first + launch.f->ints);
     }
+    int behind = launch.f->count + launch.f->maps + !!launch.f->ints;
+    for (int i = 0; i < launch.f->sizes; ++i) launch.sizes.push_back(*(int*)arguments[behind + i]);
     return enqueue(s, [launch]() mutable { run(launch); });
 }
 API(cuTensorMapEncodeTiled, void* map, int kind, unsigned rank, void* first, const uint64_t* shape,

@@ -10,7 +10,7 @@ from gpu_cases import CASES
 
 from tilewright.codegen.clike import emit
 from tilewright.codegen.clike.cuda import Cuda
-from tilewright.codegen.passes import GPU_PASSES, passed
+from tilewright.codegen.passes import gpu_passes, passed
 from tilewright.codegen.passes.loop_order import running_first
 from tilewright.codegen.passes.padding import without_padding_guards
 from tilewright.codegen.passes.simplify import simplified
@@ -89,7 +89,7 @@ def test_all_accesses_stay_inside_without_guards(name: str) -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_nests_stay_valid_until_threads_are_merged(name: str) -> None:
     program = CASES[name].lowered().program
-    for step in GPU_PASSES[: [name for name, _ in GPU_PASSES].index("virtual threads")]:
+    for step in gpu_passes()[: [name for name, _ in gpu_passes()].index("virtual threads")]:
         program = passed(program, [step])
         verify(program)
 

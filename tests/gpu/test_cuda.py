@@ -76,6 +76,13 @@ def test_kernels_of_templates_get_their_grid_shared_memory_and_sizes(
     )
 
 
+def test_launches_take_the_sizes_of_a_call(results: Results) -> None:
+    """A length that comes again has a graph; of no rows there is nothing to launch."""
+    found = results["rows"]
+    assert max(found["differences"]) < 1e-5
+    assert found["calls"] == [[2, 0], [2, 0], [2, 1], [0, 0]]
+
+
 def test_tensor_maps_are_made_of_the_arrays_of_a_call(results: Results) -> None:
     found = results["boxes"]
     assert found["difference"] == 0

@@ -34,8 +34,10 @@ class SizedNetwork:
     are named, or the last DAG's.
     """
 
-    def __init__(self, dags: Sequence[ComputeDAG], outputs: Sequence[str] = ()) -> None:
-        self.dags = dags
+    def __init__(
+        self, dags: Sequence[ComputeDAG], outputs: Sequence[str] = (), target: Target = TARGET
+    ) -> None:
+        self.dags, self.wanted = dags, outputs
         self.sizes: Sizes = tuple(dict.fromkeys(s for d in dags for s in d.sizes))
         rng = np.random.default_rng(0)
         self.values: dict[str, Value] = {}
@@ -54,11 +56,15 @@ class SizedNetwork:
         graph = Graph("sized", inputs, results, wanted, (), sizes=self.sizes)
         calls = tuple(map(self._call, dags))
         kernels = {
-            t.key: build_nest(t.dag, default_gene(Space(t.dag, TARGET)), TARGET, t.name)
+            t.key: build_nest(t.dag, default_gene(Space(t.dag, target)), target, t.name)
             for t in tasks.values()
         }
         self.partition = Partition(graph, calls, tuple(tasks.values()), {})
-        self.network: Network = linked(self.partition, kernels, TARGET)
+        self.network: Network = linked(self.partition, kernels, target)
+
+    def on(self, target: Target) -> SizedNetwork:
+        """The same compiled for another target."""
+        return SizedNetwork(self.dags, self.wanted, target)
 
     def _call(self, dag: ComputeDAG) -> Subgraph:
         def of(tensors: Sequence[Tensor]) -> tuple[Value, ...]:

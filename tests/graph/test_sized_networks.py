@@ -16,7 +16,8 @@ from graph_reference import run_graph
 from sized_networks import SizedNetwork
 
 import tilewright as tw
-from devices import tools
+from devices import at_hand, tools
+from tilewright.contract.artifact import Artifact
 from tilewright.contract.cache import ArtifactCache
 from tilewright.contract.sizes import Size
 from tilewright.expr.dag import ComputeDAG
@@ -36,6 +37,7 @@ from tilewright.network.link import linked
 from tilewright.network.plan import Plan
 from tilewright.runtime import function
 from tilewright.runtime.buffers import aligned_empty
+from tilewright.runtime.opencl import OpenclDevice
 
 pytestmark = pytest.mark.cpu
 
@@ -416,7 +418,61 @@ def test_a_range_that_no_memory_holds_is_told_with_its_bytes() -> None:
         net(np.zeros((1, 5, 16), np.float32))
 
 
-@pytest.mark.parametrize("target", ["cuda:a100", "emulated"])
-def test_gpus_take_no_sizes(target: str) -> None:
-    with pytest.raises(BuildError, match=r"has sizes \(S in 1\.\.30\), which only CPUs have code"):
-        tw.compile(Model("encoder", LazyGraph(encoder(1, LARGE))), target=target)
+@cache
+def on_opencl(name: str) -> SizedNetwork:
+    return network(name).on(at_hand(OpenclDevice).target)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(n, marks=() if n in ("joined", "cached") else pytest.mark.thorough)
+        for n in NETWORKS
+    ],
+)
+def test_a_device_computes_all_sizes(name: str) -> None:
+    """Rows that lie apart are copied in and out by kernels."""
+    net = on_opencl(name)
+    again = Artifact.from_bytes(net.network.artifact.to_bytes())
+    assert again == net.network.artifact
+    for seed, point in enumerate(points(net)):
+        inputs = net.inputs(point, seed)
+        wanted = net.expected(point, inputs)
+        given = [np.empty_like(y) for y in wanted]
+        for found in (net.network(*inputs), net.network(*inputs, out=given)):
+            for y, reference in zip(found, wanted, strict=True):
+                assert y.shape == reference.shape
+                np.testing.assert_allclose(y, reference, rtol=2e-4, atol=2e-4)
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_device_tells_what_does_not_fit_in_the_same_line(case: str) -> None:
+    inputs, message = WRONG[case]
+    with pytest.raises(InputError, match=message) as told:
+        on_opencl("cached").network(*inputs)
+    assert "\n" not in str(told.value)
+
+
+def test_a_model_runs_on_a_device_at_every_length() -> None:
+    at_hand(OpenclDevice)
+    sizes = (Size("S", 1, 40), Size("B", 1, 4))
+    graph = encoder(Var("B"), sizes)
+    net = tw.compile(Model("encoder", LazyGraph(graph)), target="opencl")
+    rng = np.random.default_rng(0)
+    for n in (1, 7, 16, 33, 40):
+        at = graph.at({"S": n, "B": 1 + n % 4})
+        x = rng.standard_normal(at.inputs[0].shape).astype("f4")
+        for y, reference in zip(net(x), run_graph(at, {"x": x}), strict=True):
+            assert y.shape == reference.shape
+            np.testing.assert_allclose(y, reference, rtol=1e-3, atol=1e-4)
+    assert net.profile([x], 2).latency_s > 0 and net.function.bench([x], 2).shape == (2,)
+    again = pickle.loads(pickle.dumps(net))
+    np.testing.assert_array_equal(again(x)[0], net(x)[0])
+
+
+def test_a_model_compiles_for_cuda() -> None:
+    net = tw.compile(Model("encoder", LazyGraph(encoder(2, LARGE))), target="cuda:a100")
+    launches = net.artifact.launches
+    assert all(launch.sizes == (0,) for launch in launches)
+    assert [launch.at((30,))[0] for launch in launches] == [launch.blocks for launch in launches]
+    assert sum(launch.at((1,))[0] < launch.blocks for launch in launches) > 3

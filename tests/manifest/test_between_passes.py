@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from manifest_cases import WORKLOADS
 
-from tilewright.codegen.passes import GPU_PASSES, cpu_passes, passed
+from tilewright.codegen.passes import cpu_passes, gpu_passes, passed
 from tilewright.nest.verify import verify
 from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
@@ -17,7 +17,7 @@ from tilewright.target import CpuTarget, Target
 
 SMALL = ("C1D", "GMM", "GRD", "T2D", "CAP", "NRM", "odd_matmul", "argmax", "concat", "transpose",
          "bert_norm", "half_matmul", "attention", "lstm_step")  # fmt: skip
-MERGING = [name for name, _ in GPU_PASSES].index("virtual threads")
+MERGING = [name for name, _ in gpu_passes()].index("virtual threads")
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -25,7 +25,7 @@ MERGING = [name for name, _ in GPU_PASSES].index("virtual threads")
 def test_nests_are_valid_between_any_two_passes(name: str, target: str) -> None:
     dag, machine = WORKLOADS[name](), Target.parse(target)
     space = Space(dag, machine)
-    passes = cpu_passes(machine) if isinstance(machine, CpuTarget) else GPU_PASSES[:MERGING]
+    passes = cpu_passes(machine) if isinstance(machine, CpuTarget) else gpu_passes()[:MERGING]
     drawn = space.sample(np.random.default_rng(5), 3)
     for number, row in zip(drawn.sketch, drawn.rows, strict=True):
         program = lower(State(dag).replay(space.trace(int(number), row)), name).program

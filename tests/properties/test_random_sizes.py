@@ -12,16 +12,21 @@ import pytest
 from random_sized_dags import SizedCase, convolution_case, random_sized_case
 from test_random_programs import compare
 
+from device_calls import SizedProgram
+from devices import at_hand
 from kernel_calls import called
-from tilewright.build.compile import build, compile_lowered, compile_request, make_request
+from tilewright.build.compile import compile_lowered, compile_request, make_request
 from tilewright.contract.artifact import Artifact
 from tilewright.contract.gene import Gene
 from tilewright.expr.serialize import dag_from_json, dag_to_json, workload_hash
-from tilewright.ground.errors import BuildError, ScheduleError
+from tilewright.ground.errors import ScheduleError, VerifyError
 from tilewright.nest.print import program_text
 from tilewright.nest.reference.interpret import interpret
 from tilewright.nest.verify import verify
 from tilewright.runtime.cpu import LoadedKernel
+from tilewright.runtime.device import Device
+from tilewright.runtime.emulated import EmulatedDevice
+from tilewright.runtime.opencl import OpenclDevice
 from tilewright.schedule.by_size import by_size
 from tilewright.schedule.producers import lowered_of
 from tilewright.space.default import default_gene
@@ -108,11 +113,45 @@ def test_the_default_program_of_a_request_has_sizes() -> None:
     assert artifact.sizes == dag.sizes
 
 
-@pytest.mark.parametrize("device", ["cuda:a100", "opencl:pocl"])
-def test_gpus_refuse_a_dag_with_sizes(device: str) -> None:
-    dag = random_sized_case(np.random.default_rng(0)).dag
-    with pytest.raises(BuildError, match=r"has sizes .* which only CPUs have code for"):
-        build(dag, [], Target.parse(device), "sized")
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_programs_on_opencl(seed: int) -> None:
+    check_on_device(seed, at_hand(OpenclDevice), 2)
+
+
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(n, marks=pytest.mark.thorough) for n in range(1, SEEDS))]
+)
+def test_programs_in_the_emulation(seed: int) -> None:
+    """Other programs of the same DAGs, whose every access is checked."""
+    check_on_device(seed, at_hand(EmulatedDevice), 1)
+
+
+def check_on_device(seed: int, device: Device, count: int) -> None:
+    """Random candidates at several values are the math. A program that is refused as a static one
+    is refused with sizes.
+    """
+    rng = np.random.default_rng(seed)
+    case = random_sized_case(rng)
+    space = Space(case.dag, device.target)
+    drawn = space.sample(rng, count)
+    for one in zip(drawn.sketch, drawn.rows, strict=True):
+        gene = space.gene(*one)
+        lowered = lowered_of(case.dag, gene, "sized")
+        try:
+            verify(lowered_of(case.dag.heaviest, gene, "static").program)
+        except VerifyError:
+            continue
+        try:
+            verify(lowered.program)
+            run = SizedProgram(lowered, device)
+            for values in case.points(rng, 2):
+                arrays = case.arrays(values)
+                found = run({**arrays, **packed(lowered, arrays)}, values)
+                for name, value in case.dag.at(values).evaluate(arrays).items():
+                    compare(found[name], value, case.is_exact)
+        except Exception as error:
+            error.add_note(f"{gene.text}\n{program_text(lowered.program)}")
+            raise
 
 
 def check_seed(seed: int, counts: Counter[str]) -> None:

@@ -56,6 +56,16 @@ def test_launches_keep_their_grid_and_values() -> None:
     assert Artifact.of_header(json.loads(json.dumps(header)), b"").launches == (plain,)
 
 
+def test_launches_follow_the_values_of_a_call() -> None:
+    """Of a third and a first one: blocks of 32 rows, and two of columns."""
+    count = ("mul", ("floordiv", ("add", ("size", 1), 31), 32), 2)
+    launch = Launch("rows_0", 8, (64, 1), (0, 1), sizes=(2, 0), count=count)
+    assert launch.at((33, 5, 7)) == (4, [7, 33]) and launch.at((0, 5, 7)) == (0, [7, 0])
+    assert Launch("rows_1", 8, (64, 1), (0, 1), sizes=(2,)).at((33, 5, 7)) == (8, [7])
+    artifact = replace(example(), launches=(launch,), formulas=(count, ("size", 0), 3))
+    assert Artifact.from_bytes(artifact.to_bytes()) == artifact
+
+
 def test_sizes() -> None:
     assert BufferSpec("y", (), "int8").bytes == 1
     assert BufferSpec("w", (5, 8), "bfloat16").bytes == 80

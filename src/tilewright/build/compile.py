@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from tilewright.build.native import build_native
-from tilewright.codegen import check_sizes, compile_program
+from tilewright.codegen import compile_program
 from tilewright.contract.artifact import Artifact, BufferSpec, CodeReport, Packing
 from tilewright.contract.gene import Gene
 from tilewright.contract.sizes import Sizes
@@ -66,7 +66,6 @@ def build_nest(
     checked: bool = True,
 ) -> Artifact:
     """The same of a gene whose producer makes a loop nest."""
-    check_sizes(name, dag.sizes, target)
     lowered = lowered_of(dag, gene, name)
     if checked:
         verify(lowered.program)
@@ -82,9 +81,7 @@ def build_nest(
 
 
 def compile_lowered(lowered: Lowered, target: Target, prefetch: int = 0) -> tuple[Artifact, str]:
-    """Compile a lowered program; returns the artifact and its code as text. Raises BuildError for
-    sizes on a target that has no code for them.
-    """
+    """Compile a lowered program; returns the artifact and its code as text. Raises BuildError."""
     program = lowered.program
     spec = partial(_spec, sizes=program.sizes)
     kernel = compile_program(program, target, prefetch)

@@ -14,10 +14,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from tilewright.contract.artifact import Launch
-from tilewright.contract.sizes import Sizes
-from tilewright.ground.errors import BuildError
 from tilewright.nest.nodes import Program
-from tilewright.target import CpuTarget, Target
+from tilewright.target import Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,19 +43,8 @@ def compile_program(program: Program, target: Target, prefetch: int = 0) -> Kern
     Constants of at least `prefetch` bytes are taken to come from main memory (0: none is); that is
     for CPUs.
     """
-    check_sizes(program.name, program.sizes, target)
     emitter: Emitter = target.backend.emitter.load()
     return emitter(program, target, prefetch)
 
 
-def check_sizes(name: str, sizes: Sizes, target: Target) -> None:
-    """Raise BuildError for sizes on a target that has no code for them."""
-    if sizes and not isinstance(target, CpuTarget):
-        listed = ", ".join(map(str, sizes))
-        raise BuildError(
-            f"{name} has sizes ({listed}), which only CPUs have code for: give them numbers when "
-            "the model is loaded (shapes={…}, --shape)"
-        )
-
-
-__all__ = ["Kernel", "check_sizes", "compile_program"]
+__all__ = ["Kernel", "compile_program"]

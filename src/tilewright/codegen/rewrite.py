@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from tilewright.expr.dtypes import BOOL
-from tilewright.expr.index.intervals import Interval
-from tilewright.expr.nodes import Binary, Const, Expr, Read, Tensor
+from tilewright.expr.index.intervals import Interval, interval
+from tilewright.expr.nodes import Binary, Const, Expr, Read, Tensor, as_expr
 from tilewright.expr.traversal import substitute, walk, with_reads
 from tilewright.ground.errors import BuildError
 from tilewright.nest.nodes import (
@@ -107,5 +107,6 @@ def redirected_value(e: Expr, access: Redirection) -> Expr:
 
 def within(ranges: dict[str, Interval], node: For) -> dict[str, Interval]:
     """`ranges` with the loop's variable bound."""
-    high = node.extent - 1 if isinstance(node.extent, int) else None
+    extent = interval(as_expr(node.extent), ranges).hi
+    high = None if extent is None else extent - 1
     return ranges | {node.var.name: Interval(0, high)}

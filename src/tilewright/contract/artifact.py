@@ -24,6 +24,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from tilewright.contract.formulas import Formula, computed
 from tilewright.contract.sizes import Size, Sizes
 from tilewright.ground.errors import InputError, RunError
 
@@ -229,6 +230,10 @@ class Launch:
     which `dynamic_bytes` are given to it by the launch. With `beyond` the grid has more than one
     dimension: these are the others. `maps` are an argument each, `values` are the last one, a
     structure of int32.
+
+    A kernel with sizes takes them last, int32 each: the values of these numbers among those of the
+    call. `count` is the number of its blocks where that follows from them (0: it does not), of
+    which `blocks` are the most.
     """
 
     kernel: str
@@ -240,11 +245,18 @@ class Launch:
     beyond: tuple[int, int] = field(default=(1, 1), repr=False)
     values: tuple[int, ...] = field(default=(), repr=False)
     maps: tuple[TensorMap, ...] = field(default=(), repr=False)
+    sizes: tuple[int, ...] = field(default=(), repr=False)
+    count: Formula = field(default=0, repr=False)
 
     @property
     def grid(self) -> tuple[int, int, int]:
-        """Blocks in each dimension."""
+        """Blocks in each dimension, with sizes the most."""
         return (self.blocks, *self.beyond)
+
+    def at(self, values: Sequence[int]) -> tuple[int, list[int]]:
+        """Blocks, and the arguments after all others, of a call with these values."""
+        sizes = [values[n] for n in self.sizes]
+        return (computed(self.count, sizes) if self.count else self.blocks), sizes
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,7 +337,8 @@ class Artifact:
     With `sizes`, shapes of a kernel are those of memory: extents at their most, rows a fixed pitch
     apart, of which a call reads and writes what the sizes make. A network takes and gives
     contiguous arrays; `derived` is what `derive_entry` computes of the sizes, extents of its
-    interface among them. All are int64 values at the beginning of its scratch, sizes first.
+    interface among them. All are int64 values at the beginning of its scratch, sizes first. On a
+    GPU `formulas` say how they follow, and launches take them as arguments.
 
     `states` are its last inputs, one for one: a caller gives memory for them, which stays.
     """
@@ -346,6 +359,7 @@ class Artifact:
     sizes: Sizes = ()
     derived: Sizes = ()
     states: tuple[StateSpec, ...] = ()
+    formulas: tuple[Formula, ...] = ()
 
     @property
     def given(self) -> tuple[BufferSpec, ...]:
@@ -385,7 +399,9 @@ class Artifact:
             ],
             "scratch_bytes": self.scratch_bytes,
             "steps": [[s.kernel, s.flops] for s in self.steps],
-            "launches": [astuple(launch) for launch in self.launches],
+            "launches": [
+                astuple(launch)[: None if launch.sizes else -2] for launch in self.launches
+            ],
             "report": None if self.report is None else astuple(self.report),
             "rounding": self.rounding,
             **({"refusals": self.refusals} if self.refusals else {}),
@@ -394,6 +410,7 @@ class Artifact:
             **({"multiples": found} if (found := self.multiples) else {}),
             **({"derived": [[s.name, *s.range] for s in self.derived]} if self.derived else {}),
             **({"states": [astuple(s) for s in self.states]} if self.states else {}),
+            **({"formulas": self.formulas} if self.formulas else {}),
         }
 
     @staticmethod
@@ -427,6 +444,7 @@ class Artifact:
                 ),
                 derived=tuple(Size.of(*fields) for fields in header.get("derived", ())),
                 states=tuple(StateSpec(*map(_tuples, s)) for s in header.get("states", ())),
+                formulas=tuple(map(_tuples, header.get("formulas", ()))),
             )
         except (ValueError, KeyError, TypeError) as error:
             raise RunError(f"a compiled artifact is damaged: {error!r}") from error
@@ -455,7 +473,7 @@ def _launch(data: list[Any]) -> Launch:
     maps = tuple(TensorMap(*map(_tuples, m)) for m in (others[0] if others else ()))
     return Launch(
         kernel, blocks, (x, y), tuple(arguments), shared_bytes, dynamic_bytes, (rows, layers),
-        tuple(values), maps,
+        tuple(values), maps, *map(_tuples, others[1:]),
     )  # fmt: skip
 
 

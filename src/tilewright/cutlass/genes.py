@@ -70,6 +70,8 @@ def _tried(dag: ComputeDAG, target: Target) -> tuple[list[Match], dict[str, str]
     where = architecture_of(target)
     if where is None:
         return [], {t.name: f"{target} has no tensor cores that templates use" for t in TEMPLATES}
+    if dag.sizes:
+        return [], {t.name: "it is for numbers, not for sizes" for t in TEMPLATES}
     found = {t.name: t.match(dag, where) for t in TEMPLATES}
     matches = [m for m in found.values() if isinstance(m, Match)]
     return matches, {name: m.reason for name, m in found.items() if isinstance(m, NoMatch)}

@@ -18,13 +18,14 @@ from math import prod
 import numpy as np
 
 from tilewright.contract.artifact import ALIGNMENT
+from tilewright.contract.formulas import OPERATIONS, SIZE, Formula
 from tilewright.contract.sizes import Sizes, timed_points
 from tilewright.expr.evaluate import evaluate
 from tilewright.expr.index.extents import plain
 from tilewright.expr.index.facts import Facts
 from tilewright.expr.index.intervals import Interval, intersection, interval
 from tilewright.expr.index.simplify import simplify
-from tilewright.expr.nodes import Binary, Expr, Extent, Shape, Tensor, as_expr, binary
+from tilewright.expr.nodes import Binary, Const, Expr, Extent, Shape, Tensor, Var, as_expr, binary
 from tilewright.expr.traversal import rewriting, walk
 from tilewright.ground.errors import ExprError
 
@@ -75,6 +76,20 @@ def simplified(extent: Extent, sizes: Sizes) -> Extent:
         return binary(e.op, a, b)
 
     return plain(simplify(rewriting(decided)(found), ranges))
+
+
+def formula_of(extent: Extent, sizes: Sizes) -> Formula:
+    """An extent as an artifact has it. Raises ExprError for one that is no arithmetic."""
+    match extent:
+        case int():
+            return extent
+        case Const(value):
+            return int(value)
+        case Var(name):
+            return SIZE, [s.name for s in sizes].index(name)
+        case Binary(op, a, b) if op in OPERATIONS:
+            return op, formula_of(a, sizes), formula_of(b, sizes)
+    raise ExprError(f"{extent} is no arithmetic of sizes")
 
 
 def most(extent: Extent, sizes: Sizes) -> int:

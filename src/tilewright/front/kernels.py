@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TypeAlias
 
 from tilewright.build import compile_request, make_request
-from tilewright.codegen import check_sizes
 from tilewright.contract.artifact import Artifact
 from tilewright.contract.cache import ArtifactCache
 from tilewright.contract.gene import Gene
@@ -224,7 +223,8 @@ def untemplated(tasks: Sequence[TuningTask], target: Target) -> dict[str, list[s
     """
     found: dict[str, list[str]] = {}
     for task in tasks if target.backend.templates is not None else ():
-        if any(map(has_data_reuse, task.dag.stages)) and (reason := refusal(task.dag, target)):
+        stages = task.dag.heaviest.stages
+        if any(map(has_data_reuse, stages)) and (reason := refusal(task.dag, target)):
             found.setdefault(reason, []).append(task.name)
     return found
 
@@ -245,11 +245,8 @@ def build_recorded(
 ) -> tuple[list[RecordMatch], dict[str, Artifact]]:
     """The best records of all tasks and their kernels. A record that no program can be built from
     gives way to the next best, in the end to the default program, and the match's note says so.
-    `told` hears how many kernels there are of how many. Raises BuildError for sizes on a target
-    that has no code for them.
+    `told` hears how many kernels there are of how many.
     """
-    for task in tasks:
-        check_sizes(task.name, task.dag.sizes, target)
     with open_records(db) as database:
         matches = [find_match(t, database, target) for t in tasks]
         if database is not None:

@@ -62,6 +62,9 @@ from tilewright.nest.verified import (
 )
 from tilewright.nest.verify_instruction import check_instruction
 
+VARYING = (Kind.SERIAL, Kind.PARALLEL, Kind.BLOCK, Kind.VECTOR, Kind.UNROLLED)
+"""Loops whose extents may be over sizes."""
+
 
 def verify(program: Program, *, symbolic: bool = False) -> None:
     """Raise VerifyError where `program` breaks an invariant of this layer.
@@ -165,7 +168,7 @@ def _loop(loop: For, scope: VerifiedScope) -> None:
         scope.fail(head, f"its variable is {loop.var.dtype}, not int64")
     _extent(loop.extent, scope, head, least=1)
     varies = not isinstance(loop.extent, int) and not scope.symbolic
-    if varies and loop.kind not in (Kind.SERIAL, Kind.PARALLEL, Kind.VECTOR, Kind.UNROLLED):
+    if varies and loop.kind not in VARYING:
         scope.fail(head, f"a {loop.kind.value} loop has a constant extent")
     _marks(loop, scope, head)
     if loop.when is not None:

@@ -27,6 +27,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from tilewright.contract.artifact import derive_entry, timed_entry
+from tilewright.contract.sizes import Sizes
+from tilewright.expr.nodes import Shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,21 @@ class Copy:
 
 
 @dataclass(frozen=True, slots=True)
+class CopyRows:
+    """On a GPU: an array of these extents over `sizes`, which is a caller's contiguous one before
+    (`taken`) or afterwards. `values` of the call are those of the sizes.
+    """
+
+    source: Place
+    destination: Place
+    extents: Shape
+    dtype: str
+    taken: bool
+    sizes: Sizes
+    values: tuple[CallValue, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class RepeatedCalls:
     """`actions` for t = 0, 1, … of loop number `loop`: `trips` times (an int64 in memory, a number,
     or None: without end), and while the bool at `condition` is true. Before each step t is stored
@@ -136,7 +153,7 @@ class Select:
     refusal: int | None
 
 
-Action: TypeAlias = KernelCall | Copy | RepeatedCalls | Branch | Refuse | Select
+Action: TypeAlias = KernelCall | Copy | CopyRows | RepeatedCalls | Branch | Refuse | Select
 
 
 CLOCK_MONOTONIC = 1

@@ -11,15 +11,29 @@ is a kernel like others.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 
 from tilewright.build import build
+from tilewright.build.compile import build_nest
 from tilewright.contract.artifact import Artifact, Launch, NetworkStep
 from tilewright.expr.dag import ComputeDAG
-from tilewright.expr.tensors import compute, placeholder
-from tilewright.network.entry import Action, Copy, InterfaceBuffer, KernelCall, Place, Slot
+from tilewright.expr.index.extents import product
+from tilewright.expr.operators import reshape
+from tilewright.expr.tensors import canonical, compute, placeholder
+from tilewright.network.entry import (
+    Action,
+    Copy,
+    CopyRows,
+    InterfaceBuffer,
+    KernelCall,
+    Place,
+    Slot,
+)
 from tilewright.schedule.steps import Annotate, Split
+from tilewright.space.default import default_gene
+from tilewright.space.space import Space
 from tilewright.target import Target
 
 COPY_THREADS = 128
@@ -27,12 +41,28 @@ WORD_BYTES = 4
 
 
 def copy_kernels(actions: Sequence[Action], target: Target) -> tuple[Artifact, ...]:
-    """A kernel for every size that is copied."""
-    sizes = dict.fromkeys(a.size for a in actions if isinstance(a, Copy))
-    return tuple(_copy_kernel(size, target) for size in sizes if isinstance(size, int))
+    """A kernel for every size that is copied, and for all rows that lie apart."""
+    copies = {_copy_name(a): a for a in actions if isinstance(a, (Copy, CopyRows))}
+    return tuple(
+        _rows_kernel(name, a, target) if isinstance(a, CopyRows) else _copy_kernel(name, a, target)
+        for name, a in copies.items()
+    )
 
 
-def _copy_kernel(size: int, target: Target) -> Artifact:
+def _rows_kernel(name: str, copy: CopyRows, target: Target) -> Artifact:
+    """That a place's number is below the product of extents which it is within needs no proof, and
+    the verifier, which has none of products, can only try: in small ranges.
+    """
+    flat = (canonical(product(copy.extents)),)
+    before, after = (flat, copy.extents) if copy.taken else (copy.extents, flat)
+    x = placeholder(before, copy.dtype, name="x")
+    dag = ComputeDAG([reshape(x, after, name="y")], copy.sizes)
+    return build_nest(dag, default_gene(Space(dag, target)), target, name, checked=False)
+
+
+def _copy_kernel(name: str, copy: Copy, target: Target) -> Artifact:
+    size = copy.size
+    assert isinstance(size, int), "of what varies, rows are copied"
     words = size % WORD_BYTES == 0
     dtype, count = ("int32", size // WORD_BYTES) if words else ("int8", size)
     x = placeholder((count,), dtype, name="x")
@@ -42,11 +72,14 @@ def _copy_kernel(size: int, target: Target) -> Artifact:
         Annotate("y", "i.0", "block"),
         Annotate("y", "i.1", "thread.x"),
     )
-    return build(dag, trace, target, _copy_name(size))
+    return build(dag, trace, target, name)
 
 
-def _copy_name(size: int) -> str:
-    return f"copy_{size}"
+def _copy_name(copy: Copy | CopyRows) -> str:
+    if isinstance(copy, Copy):
+        return f"copy_{copy.size}"
+    said = (copy.extents, copy.dtype, copy.taken, [(s.name, s.range) for s in copy.sizes])
+    return f"copy_{hashlib.sha256(repr(said).encode()).hexdigest()[:16]}"
 
 
 def launches_of(
@@ -64,18 +97,23 @@ def launches_of(
     launches: list[Launch] = []
     each: list[NetworkStep] = []
     for action, step in zip(actions, steps, strict=True):
-        assert isinstance(action, (Copy, KernelCall)), "the linker refuses control flow"
-        if isinstance(action, Copy):
-            assert isinstance(action.size, int), "a GPU's networks have no sizes"
-            name = _copy_name(action.size)
-            places: tuple[Place, ...] = (action.source, action.destination)
-        else:
-            name, places = action.entry, action.places
+        places: tuple[Place, ...]
+        values: Sequence[int] = ()
+        match action:
+            case Copy() | CopyRows():
+                name, places = _copy_name(action), (action.source, action.destination)
+                values = [v.index for v in action.values] if isinstance(action, CopyRows) else ()
+            case KernelCall(name, places, params):
+                first = 0 if params is None else params.index
+                values = range(first, first + len(by_name[name].sizes))
+            case _:
+                raise AssertionError("the linker refuses control flow")
         for i, launch in enumerate(by_name[name].launches):
             arguments = tuple(
                 _position(places[a]) if a >= 0 else a - workspace for a in launch.arguments
             )
-            launches.append(replace(launch, arguments=arguments))
+            sizes = tuple(values[n] for n in launch.sizes)
+            launches.append(replace(launch, arguments=arguments, sizes=sizes))
             each.append(NetworkStep(step.kernel, 0 if i else step.flops))
     return tuple(launches), tuple(each)
 

@@ -18,6 +18,8 @@ from tilewright.contract.artifact import (
     aligned,
     derive_entry,
 )
+from tilewright.contract.formulas import Formula
+from tilewright.expr.sizes import formula_of
 from tilewright.graph.partition import Partition
 from tilewright.network.entry import entry_ir
 from tilewright.network.executor import Network
@@ -65,12 +67,13 @@ def link(linker: Linker) -> Artifact:
     graph = linker.partition.graph
     name = "net_" + re.sub(r"\W", "_", graph.name)
     values = linker.values
-    head = values.bytes
+    head = 0 if linker.on_device else values.bytes
     workspace = head + linker.plan.arena_bytes
     steps, code = linker.steps(), b""
     own = linker.own
     status = aligned(workspace + own, ALIGNMENT) if linker.refusals else None
     launches: tuple[Launch, ...] = ()
+    formulas: tuple[Formula, ...] = ()
     if isinstance(linker.target, CpuTarget):
         ir = entry_ir(name, linker.buffer_count, linker.actions, workspace, status, head)
         if values.sizes:
@@ -78,6 +81,7 @@ def link(linker: Linker) -> Artifact:
         code = compile_ir(ir, linker.target)
     else:
         launches, steps = launches_of(linker.actions, steps, linker.parts, workspace)
+        formulas = tuple(formula_of(e, values.sizes) for e in values.derived)
     outputs = zip(graph.output_names, graph.outputs, strict=True)
     return Artifact(
         entry=name,
@@ -94,4 +98,5 @@ def link(linker: Linker) -> Artifact:
         sizes=values.sizes,
         derived=values.ranges,
         states=tuple(spec_of_state(s, graph.sizes) for s in graph.states),
+        formulas=formulas,
     )

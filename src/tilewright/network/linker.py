@@ -30,7 +30,7 @@ from tilewright.contract.sizes import Size
 from tilewright.expr.dtypes import DTYPES
 from tilewright.expr.index.extents import mul, product, sub
 from tilewright.expr.nodes import Extent, Shape, Var
-from tilewright.expr.sizes import is_contiguous, most
+from tilewright.expr.sizes import is_contiguous, least, most
 from tilewright.expr.tensors import canonical
 from tilewright.graph.ir import Value
 from tilewright.graph.partition import (
@@ -52,6 +52,7 @@ from tilewright.network.entry import (
     Branch,
     CallValue,
     Copy,
+    CopyRows,
     InterfaceBuffer,
     KernelCall,
     Place,
@@ -94,10 +95,10 @@ class Linker:
         self.partition = partition
         self.kernels = kernels
         self.target = target
-        on_device = target.backend.device is not None
-        if on_device:
+        self.on_device = target.backend.device is not None
+        if self.on_device:
             _refuse_control(partition, target)
-        self.plan = plan_memory(partition, DEVICE_ALIGNMENT if on_device else ALIGNMENT)
+        self.plan = plan_memory(partition, DEVICE_ALIGNMENT if self.on_device else ALIGNMENT)
         self.values = CallValues(partition.graph)
         self.constants: list[PackedConstant] = []
         self._packed: dict[tuple[Any, ...], int] = {}
@@ -112,7 +113,7 @@ class Linker:
         self._places: dict[Value, Place] = self._outermost()
         self.actions = self._network()
         self.parts = tuple(kernels[t.key] for t in partition.tasks)
-        if on_device:
+        if self.on_device:
             self.parts += copy_kernels(self.actions, target)
         self.own = max((self.own, *(k.scratch_bytes for k in self.parts)))
 
@@ -328,6 +329,8 @@ class Linker:
         """A copy of `value`: of one block, or of rows where these lie apart. It is `taken` from, or
         `given` to, a caller's contiguous array, or becomes a part of what lies as `within` does.
         """
+        if self.on_device and not all(isinstance(e, int) for e in value.extents):
+            return self._rows_copied(value, source, destination, taken)
         item, number = DTYPES[value.dtype].bytes, self.values.number
 
         def strides_of(shape: Shape) -> list[Extent]:
@@ -354,6 +357,24 @@ class Linker:
             action = RepeatedCalls(first + d, number(value.extents[d]), None, None, (action,))
         return action
 
+    def _rows_copied(
+        self, value: Value, source: Place, destination: Place, taken: bool
+    ) -> CopyRows:
+        """What a GPU, which has no loops around copies, does for a caller. To its kernel every
+        extent is a size: so it is proved, and serves, whatever they follow from.
+        """
+        varying = [e for e in dict.fromkeys(value.extents) if not isinstance(e, int)]
+        found = self.values.sizes
+        sizes = tuple(
+            Size(f"n{i}", max(0, least(e, found)), max(1, most(e, found)))
+            for i, e in enumerate(varying)
+        )
+        named = {e: Var(s.name) for e, s in zip(varying, sizes, strict=True)}
+        extents = tuple(e if isinstance(e, int) else named[e] for e in value.extents)
+        numbers = map(self.values.number, varying)
+        values = tuple(n for n in numbers if isinstance(n, CallValue))
+        return CopyRows(source, destination, extents, value.dtype, taken, sizes, values)
+
     # ---- profiles -----------------------------------------------------------------------------
 
     def steps(self) -> tuple[NetworkStep, ...]:
@@ -366,7 +387,7 @@ class Linker:
                     task = tasks[entry]
                     flops = 0 if task.dag.sizes else task.dag.useful_flops  # it varies
                     return NetworkStep(task.name, flops)
-                case Copy() | RepeatedCalls(counter=None):
+                case Copy() | CopyRows() | RepeatedCalls(counter=None):
                     return NetworkStep("append" if _appends(action) else "copy", 0)
                 case Refuse():
                     return NetworkStep("error", 0)
@@ -412,7 +433,7 @@ def _read_as_they_are(partition: Partition) -> Iterator[Value]:
 
 
 def _refuse_control(partition: Partition, target: Target) -> None:
-    """A GPU runs a list of launches, which knows neither loops nor branches nor sizes."""
+    """A GPU runs a list of launches, which knows neither loops nor branches."""
     found = [f"{c.node.op} {c.node.output.name}" for c in control_calls(partition.calls)]
     if found:
         raise UnsupportedModel(

@@ -51,6 +51,8 @@ STEP_SAMPLES = 5  # of a graph that ends with one launch more than another
 MOST_BOUND = 8  # sets of buffers whose graphs are kept
 NON_BLOCKING = 1  # a stream that does not wait for the default one
 
+Binding: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
+"""Addresses of buffers, then of the scratch memory; and the values that sizes are taken from."""
 Enqueue: TypeAlias = Callable[[Any], None]
 """Puts work on the stream that it is given."""
 
@@ -225,16 +227,24 @@ class CudaProgram:
     ) -> None:
         self.device = device
         self._launches = [(functions[launch.kernel], launch) for launch in launches]
-        self._bound: dict[tuple[int, ...], _Bound] = {}  # by addresses, the last used is last
+        self._bound: dict[Binding, _Bound] = {}  # by what they are bound to, the last used is last
         self._copies, self._row_s = 0, 0.0  # of all launches in a timed graph, and its seconds
         self._runs = APART  # in a graph in which other data passes
         for module in modules:
             weakref.finalize(self, device.driver.cuModuleUnload, module).atexit = False
 
-    def run(self, buffers: Sequence[CudaMemory], scratch: CudaMemory) -> None:
+    def run(
+        self, buffers: Sequence[CudaMemory], scratch: CudaMemory, values: Sequence[int] = ()
+    ) -> None:
         """Run all kernels and wait. Raises RunError when one fails."""
         self.device.enter()
-        self._runner(_addresses(buffers, scratch), 1)(self.device.stream)
+        binding = _binding(buffers, scratch, values)
+        if values and binding not in self._bound:
+            # Lengths that never come again are worth no graph.
+            for enqueue in self._each(binding):
+                enqueue(self.device.stream)
+        else:
+            self._runner(binding, 1)(self.device.stream)
         self.device.wait()
 
     def time(
@@ -243,40 +253,43 @@ class CudaProgram:
         scratch: CudaMemory,
         count: int,
         other: OtherData | None = None,
+        values: Sequence[int] = (),
     ) -> Seconds:
         """Seconds of a run, `count` times: short ones as the mean of several in a row, those
         between which other data passes as the mean of some, or as without that data where they take
         too little to be seen beside it.
         """
         self.device.enter()
-        addresses = _addresses(buffers, scratch)
-        apart = None if other is None else self._apart(addresses, count, other)
+        binding = _binding(buffers, scratch, values)
+        apart = None if other is None else self._apart(binding, count, other)
         if apart is not None:
             return apart
-        copies = self._enough(addresses)
-        return self._in_a_row(self._runner(addresses, copies), count) / copies
+        copies = self._enough(binding)
+        return self._in_a_row(self._runner(binding, copies), count) / copies
 
-    def steps(self, buffers: Sequence[CudaMemory], scratch: CudaMemory) -> Seconds:
+    def steps(
+        self, buffers: Sequence[CudaMemory], scratch: CudaMemory, values: Sequence[int] = ()
+    ) -> Seconds:
         """Seconds of each launch: those by which all launches and the first few of them once more
         take longer with one more of these.
         """
         self.device.enter()
-        addresses = _addresses(buffers, scratch)
-        each, copies = self._each(addresses), self._enough(addresses)
+        binding = _binding(buffers, scratch, values)
+        each, copies = self._each(binding), self._enough(binding)
         graphs = [
-            self._graph(addresses, (copies, i), [*each * copies, *each[:i]])
+            self._graph(binding, (copies, i), [*each * copies, *each[:i]])
             for i in range(len(each) + 1)
         ]
         seconds = [self._in_a_row(graph, STEP_SAMPLES).min() for graph in graphs]
         found: Seconds = np.diff(seconds).clip(0.0)
         return found
 
-    def _enough(self, addresses: tuple[int, ...]) -> int:
+    def _enough(self, binding: Binding) -> int:
         """How many runs in a row are timed as one."""
         while not self._copies or (self._row_s < SAMPLE_S / 2 and self._copies < MOST_COPIES):
             wanted = round(self._copies * SAMPLE_S / self._row_s) if self._copies else 1
             self._copies = min(wanted, MOST_COPIES)
-            self._row_s = self._in_a_row(self._runner(addresses, self._copies), 1)[0]
+            self._row_s = self._in_a_row(self._runner(binding, self._copies), 1)[0]
         return self._copies
 
     def _in_a_row(self, enqueue: Enqueue, count: int) -> Seconds:
@@ -298,7 +311,7 @@ class CudaProgram:
             for event in events:
                 self.device.driver.cuEventDestroy(event)
 
-    def _apart(self, addresses: tuple[int, ...], count: int, other: OtherData) -> Seconds | None:
+    def _apart(self, binding: Binding, count: int, other: OtherData) -> Seconds | None:
         """Seconds of `count` runs, before each of which other data passes; None where that data
         hides them.
         """
@@ -309,25 +322,25 @@ class CudaProgram:
             for source, to, size in other.renewed:
                 call("cuMemcpyDtoDAsync", to.address, source.address, size, stream)
 
-        work = [passing, *self._each(addresses)]
+        work = [passing, *self._each(binding)]
         while True:
             key = other.memory.address, self._runs
-            both = self._graph(addresses, ("apart", *key), work * self._runs)
-            alone = self._graph(addresses, ("passing", *key), work[:1] * self._runs)
+            both = self._graph(binding, ("apart", *key), work * self._runs)
+            alone = self._graph(binding, ("passing", *key), work[:1] * self._runs)
             without = self._in_a_row(alone, max(count, LEAST_ALONE))
             found = beyond(self._in_a_row(both, count), without, self._runs)
             if found is not None or self._runs == MOST_APART:
                 return found
             self._runs = min(4 * self._runs, MOST_APART)
 
-    def _runner(self, addresses: tuple[int, ...], copies: int) -> Enqueue:
+    def _runner(self, binding: Binding, copies: int) -> Enqueue:
         """What enqueues all launches so many times."""
-        each = self._each(addresses)
-        return each[0] if len(each) * copies == 1 else self._graph(addresses, copies, each * copies)
+        each = self._each(binding)
+        return each[0] if len(each) * copies == 1 else self._graph(binding, copies, each * copies)
 
-    def _graph(self, addresses: tuple[int, ...], key: Hashable, work: Sequence[Enqueue]) -> Enqueue:
+    def _graph(self, binding: Binding, key: Hashable, work: Sequence[Enqueue]) -> Enqueue:
         """What enqueues a graph of some work, which is captured once."""
-        graphs = self._with(addresses).graphs
+        graphs = self._with(binding).graphs
         if key not in graphs:
             graphs[key] = _Graph(self.device, self._captured(work))
         return graphs[key]
@@ -348,28 +361,32 @@ class CudaProgram:
         call("cuGraphDestroy", graph)
         return executable
 
-    def _each(self, addresses: tuple[int, ...]) -> list[Enqueue]:
-        """What enqueues each launch; `addresses` end with that of the scratch memory."""
-        return self._with(addresses).each
+    def _each(self, binding: Binding) -> list[Enqueue]:
+        """What enqueues each launch; see `_binding`."""
+        return self._with(binding).each
 
-    def _with(self, addresses: tuple[int, ...]) -> _Bound:
+    def _with(self, binding: Binding) -> _Bound:
         """The launches with these buffers. Callers' arrays come back to a few addresses."""
-        found = self._bound.pop(addresses, None)
+        found = self._bound.pop(binding, None)
         if found is None:
-            found = _Bound([self._launcher(i, addresses) for i in range(len(self._launches))])
+            found = _Bound([self._launcher(i, binding) for i in range(len(self._launches))])
             for old in [*self._bound][: 1 - MOST_BOUND]:
                 del self._bound[old]
-        self._bound[addresses] = found
+        self._bound[binding] = found
         return found
 
-    def _launcher(self, number: int, addresses: tuple[int, ...]) -> Enqueue:
+    def _launcher(self, number: int, binding: Binding) -> Enqueue:
         function, launch = self._launches[number]
+        addresses, values = binding
         places = [addresses[a] if a >= 0 else addresses[-1] - 1 - a for a in launch.arguments]
         maps = [EncodedMap(self.device, m, places[m.argument]) for m in launch.maps]
-        arguments = _Arguments(places, launch.values, maps)
-        threads = (*launch.threads, 1)
+        blocks, sizes = launch.at(values)
+        if not blocks:
+            return lambda stream: None
+        arguments = _Arguments(places, launch.values, maps, sizes)
+        grid, threads = (blocks, *launch.beyond), (*launch.threads, 1)
         return lambda stream: self.device.call(
-            "cuLaunchKernel", function, *launch.grid, *threads, launch.dynamic_bytes,
+            "cuLaunchKernel", function, *grid, *threads, launch.dynamic_bytes,
             stream, arguments.address, 0,
         )  # fmt: skip
 
@@ -406,11 +423,16 @@ class _Bound:
 
 class _Arguments:
     """What a kernel is called with, in memory: pointers, tensor maps, then a structure of int32
-    where there are `values`. `address` is where the addresses of all of them are.
+    where there are `values`, and `sizes`, int32 each. `address` is where the addresses of all of
+    them are.
     """
 
     def __init__(
-        self, places: Sequence[int], values: Sequence[int], maps: Sequence[EncodedMap]
+        self,
+        places: Sequence[int],
+        values: Sequence[int],
+        maps: Sequence[EncodedMap],
+        sizes: Sequence[int] = (),
     ) -> None:
         self._maps = maps
         self._places = (ctypes.c_void_p * len(places))(*places)
@@ -421,9 +443,11 @@ class _Arguments:
         listed += [one.address for one in maps]
         if values:
             listed.append(ctypes.addressof(self._values))
+        self._sizes = [ctypes.c_int32(n) for n in sizes]
+        listed += map(ctypes.addressof, self._sizes)
         self._addresses = (ctypes.c_void_p * len(listed))(*listed)
         self.address = ctypes.addressof(self._addresses)
 
 
-def _addresses(buffers: Sequence[CudaMemory], scratch: CudaMemory) -> tuple[int, ...]:
-    return (*(b.address for b in buffers), scratch.address)
+def _binding(buffers: Sequence[CudaMemory], scratch: CudaMemory, values: Sequence[int]) -> Binding:
+    return (*(b.address for b in buffers), scratch.address), tuple(values)

@@ -27,12 +27,14 @@ from tilewright.runtime.constants import Constants, pack, pack_given
 from tilewright.runtime.parameters import (
     ArrayFunction,
     Parameter,
+    check_callable,
     check_count,
     checked_one,
     positional,
     with_named,
 )
 from tilewright.runtime.profile import Profile, profile
+from tilewright.runtime.sizes import DeviceSizes
 from tilewright.runtime.tensors import alike
 from tilewright.target import Target
 
@@ -51,21 +53,28 @@ class OtherData:
 
 
 class LoadedProgram(Protocol):
-    """A program on a device. Its times are those of the device's clock; copies are not in them."""
+    """A program on a device. Its times are those of the device's clock; copies are not in them.
+    `values` are those that its launches take their sizes from (see `Launch`).
+    """
 
-    def run(self, buffers: Sequence[Any], scratch: Any) -> None:
+    def run(self, buffers: Sequence[Any], scratch: Any, values: Sequence[int] = ()) -> None:
         """Run all kernels and wait for them."""
         ...
 
     def time(
-        self, buffers: Sequence[Any], scratch: Any, count: int, other: OtherData | None = None
+        self,
+        buffers: Sequence[Any],
+        scratch: Any,
+        count: int,
+        other: OtherData | None = None,
+        values: Sequence[int] = (),
     ) -> Seconds:
         """Seconds of a run, `count` times: of one, or the mean of several in a row where the clock
         is too coarse for one. Other data passes before each run if there is any.
         """
         ...
 
-    def steps(self, buffers: Sequence[Any], scratch: Any) -> Seconds:
+    def steps(self, buffers: Sequence[Any], scratch: Any, values: Sequence[int] = ()) -> Seconds:
         """Seconds of each launch of one run."""
         ...
 
@@ -119,6 +128,15 @@ class Device(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """The arrays of one call, and the values of its sizes and of what follows from these."""
+
+    inputs: Sequence[Parameter]
+    outputs: Sequence[Parameter]
+    values: tuple[int, ...] = ()
+
+
 class DeviceFunction(ArrayFunction):
     """A loaded artifact with its buffers on the device. Calls of several threads take turns."""
 
@@ -138,11 +156,14 @@ class DeviceFunction(ArrayFunction):
         `arguments` are the names of the inputs in the order in which a caller gives them (None:
         the artifact's). Raises RunError when the device cannot load it or has too little memory.
         """
+        check_callable(artifact)
         super().__init__(artifact, arguments, name)
         self.device = device
+        self._sizes = DeviceSizes(artifact, self._inputs, self._outputs) if artifact.sizes else None
         self._program = device.load(artifact, parts)
         self._buffers = [device.allocate(spec.bytes) for spec in artifact.buffers]
         self._scratch = device.allocate(artifact.scratch_bytes)
+        self._all = _Call(self._inputs, self._outputs)
         self._busy = threading.Lock()
         self._ready = False
         if constants is not None or not artifact.constants:
@@ -179,14 +200,15 @@ class DeviceFunction(ArrayFunction):
         """
         if named:
             inputs = tuple(with_named(self._inputs, inputs, named))
+        call = self._call(inputs)
         if out is not None:
-            self._check_outputs(self._outputs, out)
+            self._check_outputs(call.outputs, out)
         with self._busy:
-            buffers = self._take(inputs)
-            outputs = self._new(inputs) if out is None else list(out)
-            self._give(outputs, buffers)
-            self._program.run(buffers, self._scratch)
-            for parameter, array in zip(self._outputs, outputs, strict=True):
+            buffers = self._take(call, inputs)
+            outputs = self._new(call, inputs) if out is None else list(out)
+            self._give(call, outputs, buffers)
+            self._program.run(buffers, self._scratch, call.values)
+            for parameter, array in zip(call.outputs, outputs, strict=True):
                 if not self._is_there(array):
                     self.device.download(buffers[parameter.slot], array)
         return alike(inputs, outputs) if out is None else outputs
@@ -195,36 +217,55 @@ class DeviceFunction(ArrayFunction):
         """Seconds of a run on the device, `count` times (see `LoadedProgram.time`); copies are not
         in them.
         """
+        arrays = positional(self._inputs, inputs)
+        call = self._call(arrays)
         with self._busy:
-            buffers = self._take(positional(self._inputs, inputs))
-            return self._program.time(buffers, self._scratch, count)
+            buffers = self._take(call, arrays)
+            return self._program.time(buffers, self._scratch, count, values=call.values)
 
     def profile(self, inputs: Mapping[str, Any] | Sequence[Any], runs: int = 20) -> Profile:
         """Time every launch within `runs` runs, by the device's clock; see `runtime.profile`.
         Raises InputError for fewer than one run, or for wrong inputs.
         """
         names = [NetworkStep(launch.kernel, 0) for launch in self.artifact.launches]
+        arrays = positional(self._inputs, inputs)
+        call = self._call(arrays)
         with self._busy:
-            memory = self._take(positional(self._inputs, inputs)), self._scratch
+            memory = self._take(call, arrays), self._scratch
             return profile(
                 self.artifact.steps or names,
-                lambda: self._program.steps(*memory),
-                lambda: float(self._program.time(*memory, 1)[0]),
+                lambda: self._program.steps(*memory, call.values),
+                lambda: float(self._program.time(*memory, 1, values=call.values)[0]),
                 runs,
             )
+
+    def _call(self, inputs: Sequence[Any]) -> _Call:
+        """The arrays of a call with these inputs, and what its launches take of their shapes."""
+        check_count(self._inputs, inputs)
+        if self._sizes is None:
+            return self._all
+        shapes = []
+        for parameter in self._inputs:
+            value = inputs[parameter.position]
+            if self.device.arrays is None or not self._is_there(value):
+                value = checked_one(parameter, value)
+            elif not parameter.takes(tuple(value.shape)):
+                self.device.arrays.borrowed(parameter, value)  # which says what is wrong
+            shapes.append(tuple(value.shape))
+        values, arrays = self._sizes.find(shapes)
+        return _Call(arrays[: len(shapes)], arrays[len(shapes) :], values)
 
     def _is_there(self, value: Any) -> bool:
         """Whether it is an array in the device's memory."""
         arrays = self.device.arrays
         return arrays is not None and arrays.takes(value)
 
-    def _take(self, inputs: Sequence[Any]) -> list[Any]:
+    def _take(self, call: _Call, inputs: Sequence[Any]) -> list[Any]:
         """The buffers of a call: inputs that are there, all others uploaded."""
         if not self._ready:
             raise self._not_prepared()
-        check_count(self._inputs, inputs)
         buffers = list(self._buffers)
-        for parameter in self._inputs:
+        for parameter in call.inputs:
             value = inputs[parameter.position]
             if self.device.arrays is not None and self._is_there(value):
                 buffers[parameter.slot] = self.device.arrays.borrowed(parameter, value)
@@ -233,19 +274,19 @@ class DeviceFunction(ArrayFunction):
                 self.device.upload(array, buffers[parameter.slot])
         return buffers
 
-    def _new(self, inputs: Sequence[Any]) -> list[Any]:
+    def _new(self, call: _Call, inputs: Sequence[Any]) -> list[Any]:
         """Arrays for the outputs, where the inputs are."""
         arrays = self.device.arrays
         if arrays is not None and any(map(arrays.takes, inputs)):
-            return [arrays.new(p) for p in self._outputs]
-        return [np.empty(p.shape, p.dtype) for p in self._outputs]
+            return [arrays.new(p) for p in call.outputs]
+        return [np.empty(p.shape, p.dtype) for p in call.outputs]
 
-    def _give(self, outputs: Sequence[Any], buffers: list[Any]) -> None:
+    def _give(self, call: _Call, outputs: Sequence[Any], buffers: list[Any]) -> None:
         """Put the memory of outputs that are there among the buffers."""
         arrays = self.device.arrays
         if arrays is None:
             return
-        for parameter, array in zip(self._outputs, outputs, strict=True):
+        for parameter, array in zip(call.outputs, outputs, strict=True):
             if arrays.takes(array):
                 buffers[parameter.slot] = arrays.borrowed(parameter, array, written=True)
         arrays.check_apart(

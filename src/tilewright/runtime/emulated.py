@@ -63,14 +63,14 @@ class EmulatedDevice:
         return np.full(size, 0xFF, np.uint8)
 
     def upload(self, array: Array, buffer: Bytes) -> None:
-        buffer[:] = array.reshape(-1).view(np.uint8)
+        buffer[: array.nbytes] = array.reshape(-1).view(np.uint8)
 
     def download(self, buffer: Bytes, array: Array) -> None:
-        array.reshape(-1).view(np.uint8)[:] = buffer
+        array.reshape(-1).view(np.uint8)[:] = buffer[: array.nbytes]
 
     def load(self, artifact: Artifact, parts: Sequence[Artifact] = ()) -> EmulatedProgram:
         """Compile the kernels with g++. Raises RunError with its messages."""
-        program = EmulatedProgram(artifact.entry)
+        program = EmulatedProgram(artifact.entry, artifact.launches)
         source = program.executable.with_suffix(".cpp")
         source.write_text(program_text(artifact, parts, self.seed))
         command = ["g++", *_options(source.read_text()), str(source), "-o", str(program.executable)]
@@ -91,18 +91,22 @@ def _options(text: str) -> list[str]:
 
 def program_text(artifact: Artifact, parts: Sequence[Artifact], seed: int) -> str:
     """The kernels with a `main` that reads buffers, runs them and writes the buffers back."""
-    calls = "".join(f"    {_call(launch, len(artifact.buffers))}\n" for launch in artifact.launches)
+    first = 2  # where the numbers of a launch begin, after the file
+    calls = ""
+    for launch in artifact.launches:
+        calls += f"    {_call(launch, len(artifact.buffers), first)}\n"
+        first += 1 + len(launch.sizes)
     # A network's kernels of templates may be those of several of its parts.
     includes, spaces = separated(
         dict.fromkeys(one.object_code.decode() for one in (artifact, *parts))
     )
     uses = [f"using namespace p{i};" for i in range(len(spaces))]
-    first = [f'{INCLUDE} "cuda_emulation.h"']
+    own = [f'{INCLUDE} "cuda_emulation.h"']
     if any(x.startswith(TEMPLATE_HEADER) for x in includes):
-        first.append(f'{INCLUDE} "warp.h"')
+        own.append(f'{INCLUDE} "warp.h"')
     if any(WRAPPERS in text for text in spaces):
-        first.append(f'{INCLUDE} "instructions.h"')
-    return "\n".join([*first, *includes, *spaces, *uses, ""]) + (
+        own.append(f'{INCLUDE} "instructions.h"')
+    return "\n".join([*own, *includes, *spaces, *uses, ""]) + (
         "int main(int, char** path) {\n"
         "    tw::Buffers buffers;\n    buffers.read(path[1]);\n"
         f"    tw::random_state = {seed + 1};\n"
@@ -111,8 +115,10 @@ def program_text(artifact: Artifact, parts: Sequence[Artifact], seed: int) -> st
     )
 
 
-def _call(launch: Launch, scratch: int) -> str:
-    """`scratch` is the position of the scratch memory, after all buffers."""
+def _call(launch: Launch, scratch: int, number: int) -> str:
+    """`scratch` is the position of the scratch memory, after all buffers; `number` that of the
+    number of blocks among the arguments of the program, which sizes follow.
+    """
     x, y = launch.threads
     arguments = [
         f"buffers({a})" if a >= 0 else f"buffers.part({scratch}, {-1 - a})"
@@ -121,7 +127,8 @@ def _call(launch: Launch, scratch: int) -> str:
     arguments += [_tensor_map(one, arguments[one.argument]) for one in launch.maps]
     if launch.values:
         arguments.append(f"{{{', '.join(map(str, launch.values))}}}")
-    grid = ", ".join(map(str, launch.grid))
+    arguments += [f"std::atoi(path[{number + 1 + i}])" for i in range(len(launch.sizes))]
+    grid = ", ".join((f"std::atoi(path[{number}])", *map(str, launch.beyond)))
     call = f"{launch.kernel}({', '.join(arguments)})"
     return f"tw::launch({{{grid}}}, {x}, {y}, {launch.dynamic_bytes}, [&] {{ {call}; }});"
 
@@ -139,28 +146,36 @@ def _tensor_map(one: TensorMap, array: str) -> str:
 class EmulatedProgram:
     """An executable, in a folder of its own; every run is a process of its own."""
 
-    def __init__(self, entry: str) -> None:
+    def __init__(self, entry: str, launches: Sequence[Launch]) -> None:
         self.executable = own_folder(self) / "kernels"
-        self._entry = entry
+        self._entry, self._launches = entry, launches
 
-    def run(self, buffers: Sequence[Bytes], scratch: Bytes) -> None:
+    def run(self, buffers: Sequence[Bytes], scratch: Bytes, values: Sequence[int] = ()) -> None:
         """Run all kernels. Raises RunError with what the emulation found."""
-        self.steps(buffers, scratch)
+        self.steps(buffers, scratch, values)
 
     def time(
-        self, buffers: Sequence[Bytes], scratch: Bytes, count: int, other: OtherData | None = None
+        self,
+        buffers: Sequence[Bytes],
+        scratch: Bytes,
+        count: int,
+        other: OtherData | None = None,
+        values: Sequence[int] = (),
     ) -> Seconds:
         """Seconds of each run: to go through a benchmark's code, not to compare."""
-        return np.array([self.steps(buffers, scratch).sum() for _ in range(count)])
+        return np.array([self.steps(buffers, scratch, values).sum() for _ in range(count)])
 
-    def steps(self, buffers: Sequence[Bytes], scratch: Bytes) -> Seconds:
+    def steps(
+        self, buffers: Sequence[Bytes], scratch: Bytes, values: Sequence[int] = ()
+    ) -> Seconds:
         """The same of each launch."""
         every = [*buffers, scratch]
         file = self.executable.with_suffix(".data")
         with file.open("wb") as out:
             for buffer in every:
                 out.write(np.int64(buffer.size).tobytes() + buffer.tobytes())
-        command = [str(self.executable), str(file)]
+        numbers = [n for launch in self._launches for n in _numbers(launch, values)]
+        command = [str(self.executable), str(file), *map(str, numbers)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S)
         if done.returncode:
             raise RunError(f"{self._entry} fails in the emulation: {_finding(done.stderr)}")
@@ -170,6 +185,12 @@ class EmulatedProgram:
             buffer[:] = data[start : start + buffer.size]
             start += buffer.size
         return np.array(done.stdout.split(), np.float64)
+
+
+def _numbers(launch: Launch, values: Sequence[int]) -> tuple[int, ...]:
+    """The blocks of a launch, then its sizes."""
+    blocks, sizes = launch.at(values)
+    return (blocks, *sizes)
 
 
 def _finding(text: str) -> str:

@@ -43,6 +43,7 @@ from tilewright.runtime.invoke import DONE, HELD, QUICK, NativeCall
 from tilewright.runtime.parameters import (
     ArrayFunction,
     Parameter,
+    check_callable,
     checked,
     held_inputs,
     positional,
@@ -128,11 +129,7 @@ class CompiledFunction(ArrayFunction):
         the artifact's), but for those that are `held` (see `Stream`). Raises RunError when this
         machine cannot run it.
         """
-        if artifact.sizes and not artifact.steps:
-            listed = ", ".join(map(str, artifact.sizes))
-            raise RunError(
-                f"{artifact.entry} has sizes ({listed}), which a LoadedKernel takes with each call"
-            )
+        check_callable(artifact)
         super().__init__(artifact, arguments, name, held)
         self._parts = tuple(parts)
         self._held = held_inputs(artifact, held)

@@ -139,33 +139,37 @@ class OpenclProgram:
         self._scratch: Any = None
         self._parts: dict[int, Any] = {}  # of that scratch memory, by offset
 
-    def run(self, buffers: Sequence[Any], scratch: Any) -> None:
+    def run(self, buffers: Sequence[Any], scratch: Any, values: Sequence[int] = ()) -> None:
         """Run all kernels and wait. Raises RunError when one fails."""
-        self._enqueue(buffers, scratch)
+        self._enqueue(buffers, scratch, values)
         try:
             self.device.queue.finish()
         except self._cl.Error as error:
             raise RunError(f"an OpenCL kernel failed: {error}") from error
 
-    def steps(self, buffers: Sequence[Any], scratch: Any) -> Seconds:
+    def steps(self, buffers: Sequence[Any], scratch: Any, values: Sequence[int] = ()) -> Seconds:
         """Seconds of each launch."""
-        events = self._enqueue(buffers, scratch)
+        events = self._enqueue(buffers, scratch, values)
         self.device.queue.finish()
-        return np.array([(e.profile.end - e.profile.start) * 1e-9 for e in events])
+        return np.array([(e.profile.end - e.profile.start) * 1e-9 if e else 0.0 for e in events])
 
     def time(
-        self, buffers: Sequence[Any], scratch: Any, count: int, other: OtherData | None = None
+        self,
+        buffers: Sequence[Any],
+        scratch: Any,
+        count: int,
+        other: OtherData | None = None,
+        values: Sequence[int] = (),
     ) -> Seconds:
         """Seconds of each run, from the first kernel's start to the last one's end."""
         seconds = np.zeros(count)
-        if not self.launches:
-            return seconds
         for i in range(count):
             if other is not None:
                 self._pass(other)
-            events = self._enqueue(buffers, scratch)
-            events[-1].wait()
-            seconds[i] = (events[-1].profile.end - events[0].profile.start) * 1e-9
+            events = [e for e in self._enqueue(buffers, scratch, values) if e]
+            if events:
+                events[-1].wait()
+                seconds[i] = (events[-1].profile.end - events[0].profile.start) * 1e-9
         return seconds
 
     def _pass(self, other: OtherData) -> None:
@@ -175,14 +179,21 @@ class OpenclProgram:
         for source, to, size in other.renewed:
             cl.enqueue_copy(queue, to, source, byte_count=size)
 
-    def _enqueue(self, buffers: Sequence[Any], scratch: Any) -> list[Any]:
-        events = []
+    def _enqueue(
+        self, buffers: Sequence[Any], scratch: Any, values: Sequence[int]
+    ) -> list[Any | None]:
+        """The event of each launch; None of one without blocks."""
+        events: list[Any | None] = []
         for launch, kernel in zip(self.launches, self.kernels, strict=True):
+            blocks, sizes = launch.at(values)
+            if not blocks:
+                events.append(None)
+                continue
             arguments = [self._argument(a, buffers, scratch) for a in launch.arguments]
             x, y = launch.threads
             try:
-                kernel.set_args(*arguments)
-                size = (launch.blocks * x, y)
+                kernel.set_args(*arguments, *map(np.int32, sizes))
+                size = (blocks * x, y)
                 events.append(
                     self._cl.enqueue_nd_range_kernel(self.device.queue, kernel, size, (x, y))
                 )

@@ -17,7 +17,7 @@ import numpy as np
 
 from tilewright.contract.arguments import described
 from tilewright.contract.artifact import Array, Artifact, BufferSpec, numpy_dtype
-from tilewright.ground.errors import InputError, TargetError
+from tilewright.ground.errors import InputError, RunError, TargetError
 from tilewright.runtime.profile import Profile
 from tilewright.runtime.tensors import BFLOAT16, array_of, is_tensor
 
@@ -76,6 +76,14 @@ def held_inputs(artifact: Artifact, held: Collection[str]) -> tuple[Parameter, .
     slots = [i for i, s in enumerate(artifact.given) if s.name in held]
     slots += range(len(artifact.given), len(artifact.inputs))
     return tuple(Parameter.of(artifact.inputs[i], n, i, loaded=True) for n, i in enumerate(slots))
+
+
+def check_callable(artifact: Artifact) -> None:
+    """Raise RunError for a kernel with sizes, which no function calls by itself."""
+    if artifact.sizes and not artifact.steps:
+        listed = ", ".join(map(str, artifact.sizes))
+        taker = "a device's program" if artifact.launches else "a LoadedKernel"
+        raise RunError(f"{artifact.entry} has sizes ({listed}), which {taker} takes with each call")
 
 
 class ArrayFunction(ABC):

@@ -7,7 +7,8 @@
     shapes.after(outputs, scratch)                            where the run found some of these
 
 The native call does the same without Python. What follows from sizes is computed by `derive`, code
-of the network, and stays at the beginning of its scratch.
+of the network, and stays at the beginning of its scratch. Calls of a network on a GPU are made by
+Python, which computes it of the artifact's formulas (`DeviceSizes`).
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from typing import TypeAlias
 import numpy as np
 
 from tilewright.contract.artifact import Array, Artifact, BufferSpec
+from tilewright.contract.formulas import computed
+from tilewright.contract.sizes import Size
 from tilewright.ground.errors import InputError
 from tilewright.runtime.buffers import address
 from tilewright.runtime.parameters import Parameter
@@ -50,6 +53,55 @@ def size_tables(
     found = [NOWHERE if s.computed else first[numbers[s.dimension]] for s in artifact.sizes]
     rows = zip(artifact.sizes, found, strict=True)
     return [(s.least, s.most, *at, s.step) for s, at in rows], extents
+
+
+def outside(size: Size, parameter: Parameter, dimension: int, extent: int) -> InputError:
+    """What is wrong with the extent that gives a size its value."""
+    multiple = f"a multiple of {size.step} " if size.step > 1 else ""
+    return InputError(
+        f"{parameter.name}: dimension {dimension}, {size.dimension}, is {extent}; it must be "
+        f"{multiple}in {size.least * size.step}..{size.most * size.step}"
+    )
+
+
+def differing(parameter: Parameter, dimension: int, extent: int, wanted: int) -> InputError:
+    """What is wrong with an extent that follows from the sizes."""
+    return InputError(
+        f"{parameter.name}: dimension {dimension} is {extent}, where "
+        f"{parameter.varying[dimension]} is {wanted}, as other inputs say"
+    )
+
+
+class DeviceSizes:
+    """The values of a call of a network on a device, and its arrays as they are then."""
+
+    def __init__(
+        self, artifact: Artifact, inputs: Sequence[Parameter], outputs: Sequence[Parameter]
+    ) -> None:
+        self.sizes, self.formulas = artifact.sizes, artifact.formulas
+        self.arrays, self.inputs = (*inputs, *outputs), tuple(inputs)
+        self.places, self.extents = size_tables(artifact, inputs, outputs)
+
+    def find(
+        self, shapes: Sequence[tuple[int, ...]]
+    ) -> tuple[tuple[int, ...], tuple[Parameter, ...]]:
+        """The values, and all arrays, inputs first, for inputs whose fixed extents are right.
+        Raises InputError for a size out of its range, or inputs that differ in one.
+        """
+        values = []
+        for size, (least, most, a, d, step) in zip(self.sizes, self.places, strict=True):
+            value, rest = divmod(shapes[a][d], step)
+            if rest or not least <= value <= most:
+                raise outside(size, self.inputs[a], d, shapes[a][d])
+            values.append(value)
+        values += [computed(f, values) for f in self.formulas]
+        found = [list(p.shape) for p in self.arrays]
+        for a, d, number in self.extents:
+            found[a][d] = values[number]
+            if a < len(shapes) and shapes[a][d] != values[number]:
+                raise differing(self.inputs[a], d, shapes[a][d], values[number])
+        pairs = zip(self.arrays, found, strict=True)
+        return tuple(values), tuple(replace(p, shape=tuple(e), varying=()) for p, e in pairs)
 
 
 class SizesTable:
@@ -110,11 +162,15 @@ class CallShapes:
         found = about.find(sizes, inputs, address(values), written)
         if found:
             wrong = values[8 * found - 8 : 8 * found].view(np.int64).item()
-            raise InputError(self._outside(found - 1, wrong))
+            argument, dimension = about.places[found - 1]
+            raise outside(about.sizes[found - 1], about.inputs[argument], dimension, wrong)
         for parameter, array, extents in zip(about.inputs, arrays, self.extents, strict=False):
             for d, (extent, wanted) in enumerate(zip(array.shape, extents.tolist(), strict=True)):
                 if extent != wanted:
-                    self._refuse(parameter, d, extent, wanted)
+                    place = about.inputs.index(parameter), d
+                    if place in about.places:
+                        raise outside(about.sizes[about.places.index(place)], parameter, d, extent)
+                    raise differing(parameter, d, extent, wanted)
 
     def after(self, outputs: Sequence[Array], values: Array) -> list[Array]:
         """The beginnings of `outputs`, which are as large as they might have been, that a run
@@ -136,21 +192,3 @@ class CallShapes:
         count = len(self.about.inputs)
         given = zip(self.about.arrays[count:], self.extents[count:], strict=True)
         return tuple(replace(p, shape=tuple(e.tolist()), varying=()) for p, e in given)
-
-    def _refuse(self, parameter: Parameter, dimension: int, extent: int, wanted: int) -> None:
-        """Raise InputError for an extent that is not what the sizes make of it."""
-        place = self.about.inputs.index(parameter), dimension
-        if place in self.about.places:
-            raise InputError(self._outside(self.about.places.index(place), extent))
-        raise InputError(
-            f"{parameter.name}: dimension {dimension} is {extent}, where "
-            f"{parameter.varying[dimension]} is {wanted}, as other inputs say"
-        )
-
-    def _outside(self, number: int, extent: int) -> str:
-        size, (argument, dimension) = self.about.sizes[number], self.about.places[number]
-        multiple = f"a multiple of {size.step} " if size.step > 1 else ""
-        return (
-            f"{self.about.inputs[argument].name}: dimension {dimension}, {size.dimension}, is "
-            f"{extent}; it must be {multiple}in {size.least * size.step}..{size.most * size.step}"
-        )

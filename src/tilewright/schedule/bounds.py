@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tilewright.contract.sizes import Sizes
-from tilewright.expr.index.extents import add, ceildiv, minimum, mul, plain
+from tilewright.expr.index.extents import add, ceildiv, minimum, mul, plain, product
 from tilewright.expr.index.intervals import Interval
 from tilewright.expr.index.simplify import simplify
 from tilewright.expr.nodes import Expr, Extent, Var, as_expr, select
@@ -105,7 +105,7 @@ def _stage_bounds(
     extents: dict[str, Extent] = {a.name: s for a, s in zip(spatial, spans, strict=True)}
     extents |= {a.name: a.extent for a in stage.compute.reduce_axes}
     _pass_down(stage, extents, bounds)
-    positions = _positions(stage, extents)
+    positions = _positions(stage, extents, bounds.sizes)
     values = {a.name: positions[a.name] for a in stage.axes}
     for axis, w in zip(spatial, windows, strict=True):
         values[axis.name] = simplify(w.base + values[axis.name])
@@ -132,15 +132,19 @@ def _pass_down(stage: Stage, extents: dict[str, Extent], bounds: Bounds) -> None
                 rest = name(f"{relation.parent}/{child}", ceildiv(rest, extents[child]))
             extents[relation.children[0]] = rest
         else:
-            product: Extent = 1
-            if bounds.sizes and not all(isinstance(extents[p], int) for p in relation.parts[1:]):
-                raise ScheduleError(f"{stage.name}: a size is inside of {relation.fused}")
-            for part in relation.parts:
-                product = mul(product, extents[part])
-            extents[relation.fused] = name(relation.fused, product)
+            first, *inner = (extents[p] for p in relation.parts)
+            whole = product((first, *(in_fused(e, bounds.sizes) for e in inner)))
+            extents[relation.fused] = name(relation.fused, whole)
 
 
-def _positions(stage: Stage, extents: Mapping[str, Extent]) -> dict[str, Expr]:
+def in_fused(extent: Extent, sizes: Sizes) -> Extent:
+    """What a loop within a fused one counts to: with sizes its most, so that its number is a
+    remainder by a number; the iterations beyond the size are for nobody.
+    """
+    return most(extent, sizes) if sizes else extent
+
+
+def _positions(stage: Stage, extents: Mapping[str, Extent], sizes: Sizes) -> dict[str, Expr]:
     """Axes and loops as expressions over the leaves' loop variables (a loop of extent 1 is 0)."""
     values: dict[str, Expr] = {
         leaf: as_expr(0) if extents[leaf] == 1 else loop_var(stage.name, leaf)
@@ -156,14 +160,16 @@ def _positions(stage: Stage, extents: Mapping[str, Extent]) -> dict[str, Expr]:
                 stride = mul(stride, length)
             values[relation.parent] = values[relation.children[0]] * as_expr(stride) + total
         else:
-            _unfuse(relation, extents, values)
+            _unfuse(relation, extents, values, sizes)
     return values
 
 
-def _unfuse(relation: FuseRelation, extents: Mapping[str, Extent], values: dict[str, Expr]) -> None:
+def _unfuse(
+    relation: FuseRelation, extents: Mapping[str, Extent], values: dict[str, Expr], sizes: Sizes
+) -> None:
     rest = values[relation.fused]
     for part in relation.parts[:0:-1]:
-        extent = as_expr(extents[part])
+        extent = as_expr(in_fused(extents[part], sizes))
         values[part] = rest % extent
         rest = rest // extent
     values[relation.parts[0]] = rest

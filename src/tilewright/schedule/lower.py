@@ -53,10 +53,18 @@ from tilewright.nest.nodes import (
     seq,
 )
 from tilewright.nest.operations import operations
-from tilewright.schedule.bounds import Bounds, infer_bounds, loop_ranges, loop_var
+from tilewright.schedule.bounds import Bounds, in_fused, infer_bounds, loop_ranges, loop_var
 from tilewright.schedule.forms import FORMS, Place
 from tilewright.schedule.stage_steps import neutral
-from tilewright.schedule.state import InForm, Mapped, SplitRelation, Stage, State, extent_int
+from tilewright.schedule.state import (
+    FuseRelation,
+    InForm,
+    Mapped,
+    SplitRelation,
+    Stage,
+    State,
+    extent_int,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +105,25 @@ def lower(state: State, name: str, bounds: Bounds | None = None) -> Lowered:
     """Lower a state to a program; see the module's docstring. `bounds` are the state's, where they
     are known.
     """
+    if state.dag.sizes:
+        state = with_grid(state)
     return _Lowering(state, infer_bounds(state) if bounds is None else bounds).run(name)
+
+
+def with_grid(state: State) -> State:
+    """The state with fused block loops as their parts, a dimension of the grid each: a launch
+    multiplies extents, and no block is told apart from others by a division by a size.
+    """
+    found = state.copy()
+    for stage in found.stages.values():
+        for relation in [*stage.relations[::-1]]:
+            if not isinstance(relation, FuseRelation) or relation.fused not in stage.leaves:
+                continue
+            if stage.kinds.get(relation.fused) is Kind.BLOCK:
+                stage.replace_leaves((relation.fused,), relation.parts)
+                stage.relations.remove(relation)
+                stage.kinds |= dict.fromkeys(relation.parts, Kind.BLOCK)
+    return found
 
 
 @dataclass(slots=True)
@@ -313,8 +339,16 @@ class _Lowering:
         """Expressions with the extents that they must stay below."""
         b = self.bounds[stage.name]
         for relation in stage.relations:
-            if isinstance(relation, SplitRelation) and stage.root_axis(relation.parent) in axes:
-                yield b.positions[relation.parent], b.extents[relation.parent]
+            match relation:
+                case SplitRelation(parent) if stage.root_axis(parent) in axes:
+                    yield b.positions[parent], b.extents[parent]
+                case FuseRelation((_, *inner), fused) if stage.root_axis(fused) in axes:
+                    varying = (
+                        p
+                        for p in inner
+                        if in_fused(b.extents[p], self.bounds.sizes) != b.extents[p]
+                    )
+                    yield from ((b.positions[p], b.extents[p]) for p in varying)
         for axis in axes:
             if stage.attach is not None and not axis.reduce:
                 yield b.values[axis.name], axis.extent

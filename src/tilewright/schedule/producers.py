@@ -94,6 +94,8 @@ _analysed = lru_cache(maxsize=8)(anchor_of)  # every template asks, and several 
 
 def matched(dag: ComputeDAG, template: Template) -> Anchor:
     """What a template computes of a DAG. Raises ScheduleError, which says why, if nothing."""
+    if dag.sizes:
+        raise ScheduleError(f"{template.name} is for numbers, not for sizes")
     anchor = _analysed(dag)
     if isinstance(anchor, NoMatch):
         raise ScheduleError(f"{template.name}: {anchor.reason}")
@@ -122,8 +124,6 @@ def maker_of(
     chosen = gene.values if values is None else values
     match parsed(gene.producer, "the producer is"):
         case {"template": str() as template, "numbers": numbers}:
-            if dag.sizes:
-                raise ScheduleError(f"{template} is for numbers, not for sizes")
             return instance_of(dag, template, read_extents(numbers, chosen)).lowered
         case {"by_size": str() as size, "below": below, "programs": programs}:
             bounds, genes = genes_of(below, programs)

@@ -138,7 +138,7 @@ class CacheRead(Step):
             raise ScheduleError(f"none of {self.readers} reads {self.tensor}")
         old = found[0]
         _check_copy(state, old, self.readers)
-        axes = tuple(Axis(f"d{i}", extent_int(e)) for i, e in enumerate(old.shape))
+        axes = tuple(Axis(f"d{i}", e) for i, e in enumerate(old.shape))
         body = Read(old, tuple(a.var for a in axes))
         new = Tensor(f"{self.tensor}.{self.readers[0]}", old.shape, old.dtype, Compute(axes, body))
         first = next(n for n in state.stages if n in self.readers)

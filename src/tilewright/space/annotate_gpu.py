@@ -39,14 +39,15 @@ def _bind(d: Derivation, stage: Stage) -> None:
     if not axes:
         return
     assert isinstance(d.target, GpuTarget)
-    loop = d.fuse(name, axes)
+    grid, loop = d.bound(name, axes)
     most = tuple(n for n in THREADS if n <= d.target.threads) or (d.target.threads,)
     threads = d.choose(f"{name}.threads", name, "thread", most)
     widths = access_widths(stage.tensor.dtype)
     width = d.choose(f"{name}.width", name, "thread", widths)
     d.apply(Split(name, loop, (threads, width)))
     reductions = tuple(a.name for a in stage.compute.reduce_axes)
-    levels = ((f"{loop}.0",), (f"{loop}.1",), reductions, (f"{loop}.2",))
+    levels = ((*grid, f"{loop}.0"), (f"{loop}.1",), reductions, (f"{loop}.2",))
     d.apply(Reorder(name, tuple(level for level in levels if level)))
-    d.apply(Annotate(name, f"{loop}.0", "block"), Annotate(name, f"{loop}.1", "thread.x"))
+    d.apply(*(Annotate(name, block, "block") for block in levels[0]))
+    d.apply(Annotate(name, f"{loop}.1", "thread.x"))
     d.apply(Annotate(name, f"{loop}.2", "vector"))

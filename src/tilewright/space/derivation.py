@@ -58,7 +58,7 @@ class Derivation:
     be computed, None is at the root, and `stored` where one's values are kept, if that is further
     out. `chunks` says how a DAG node is to be tiled around others. `factors` are what dots read as
     it is: a padded image, values made narrow, or in another order. `variant` names structural
-    choices. `is_sized`: the schedule is for a DAG with sizes, of which this one is a point.
+    choices. `sized` is the DAG with sizes that the schedule is for, if this one is a point of it.
     """
 
     state: State
@@ -74,7 +74,7 @@ class Derivation:
     factors: set[str] = field(default_factory=set)
     applied: tuple[str, ...] = ()
     variant: tuple[str, ...] = ()
-    is_sized: bool = False
+    sized: ComputeDAG | None = None
 
     def fork(self) -> Derivation:
         """An independent copy."""
@@ -112,6 +112,19 @@ class Derivation:
         if len(axes) > 1:
             self.apply(Fuse(stage, axes))
         return "@".join(axes)
+
+    def bound(self, stage: str, axes: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
+        """Axes for the blocks and threads of a GPU: those of the grid alone, and one loop of all
+        others; its iterations are told apart by numbers, and none is beyond a size.
+        """
+        first = 0
+        if self.sized is not None:
+            of = {t.name: dict(zip(axes, t.shape, strict=False)) for t in self.sized.stages}
+            extents = of.get(self.state[stage].node, {})
+            first = max(
+                (i for i, a in enumerate(axes) if isinstance(extents.get(a), Expr)), default=0
+            )
+        return axes[:first], self.fuse(stage, axes[first:])
 
     def decide(self, decision: Decision) -> Decision:
         """Add a decision (a name is declared once)."""
@@ -230,15 +243,16 @@ MOST_APPLIED = 64
 
 
 def derive(
-    dag: ComputeDAG, target: Target, rules: Sequence[Rule], is_sized: bool = False
+    dag: ComputeDAG, target: Target, rules: Sequence[Rule], sized: ComputeDAG | None = None
 ) -> list[Derivation]:
-    """All sketches of a DAG, in a fixed order; of one with sizes if `dag` is a point of it.
+    """All sketches of a DAG, in a fixed order; of the one with sizes, `sized`, if `dag` is a
+    point of it.
 
     Raises ScheduleError for a rule that fails, or is applied without end, and when the rules give
     no sketch at all.
     """
     check_rules(rules)
-    start = Derivation(State(dag), None, target, is_sized=is_sized).advance()
+    start = Derivation(State(dag), None, target, sized=sized).advance()
     queue, done, ended = [start], [], ""
     while queue:
         current = queue.pop(0)

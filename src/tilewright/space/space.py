@@ -105,8 +105,7 @@ class Space(CandidateSpace):
         made = placed(self, dag, templates)
         self.sketches = tuple(made)  # their columns come first
         chosen = rules_of(target) if rules is None else rules
-        is_sized = sized is not None
-        derived = derive(dag, target, chosen, is_sized) if chosen or not self.sketches else []
+        derived = derive(dag, target, chosen, sized) if chosen or not self.sketches else []
         if isinstance(target, CpuTarget):
             self.shifted = frozenset(t.name for t in dag.inputs if setting.is_alone)
             streams = setting.is_alone and _overflows(dag, target)
@@ -155,7 +154,7 @@ class Space(CandidateSpace):
 
     @cached_property
     def natives(self) -> tuple[Gene, ...]:
-        return natives_of(self.dag, self.target)
+        return natives_of(self.dag, self.target) if self.sized is None else ()
 
     def concrete(self, sketch: int, row: Ints) -> Program:
         """The program of candidate `row` (`[columns]`) of a sketch."""

@@ -13,9 +13,10 @@ from math import prod
 from tilewright.codegen import Kernel
 from tilewright.codegen.clike.dialect import GLOBAL, TABLE, Dialect
 from tilewright.codegen.clike.expressions import Expressions, Place, element_count
-from tilewright.codegen.clike.kernels import KernelText, row_major, write_kernel
+from tilewright.codegen.clike.kernels import KernelSizes, KernelText, row_major, write_kernel
 from tilewright.codegen.clike.lines import Names
-from tilewright.codegen.passes import GPU_PASSES, passed
+from tilewright.codegen.passes import gpu_passes, passed
+from tilewright.codegen.passes.varying import laid_out
 from tilewright.codegen.rewrite import is_empty
 from tilewright.contract.artifact import DEVICE_ALIGNMENT, Launch, aligned
 from tilewright.expr.index.affine import AffineForms
@@ -45,7 +46,10 @@ def compiled(program: Program, target: Target, prefetch: int) -> Kernel:
 
 def emit(program: Program, dialect: Dialect) -> Kernel:
     """Write all kernels of a concrete program. Raises BuildError for what devices cannot do."""
-    body = passed(program, GPU_PASSES).body
+    interface = (*program.inputs, *program.constants, *program.outputs)
+    varying = frozenset(t.name for t in interface if any(not isinstance(e, int) for e in t.shape))
+    program = laid_out(program) if program.sizes else program
+    body = passed(program, gpu_passes(program.sizes, varying)).body
     names, forms = Names(), AffineForms()
     places: dict[str, Place] = {}
     for tensor in (*program.inputs, *program.constants, *program.outputs):
@@ -54,8 +58,9 @@ def emit(program: Program, dialect: Dialect) -> Kernel:
     scratch, scratch_bytes = _scratch(body)
     for alloc, _ in scratch.values():
         places[alloc.tensor.name] = _place(alloc.tensor, GLOBAL, names, forms, alloc)
+    sizes = KernelSizes(program.sizes, names)
     written = [
-        write_kernel(names.new(f"{program.name}_{i}"), root, places, dialect, names)
+        write_kernel(names.new(f"{program.name}_{i}"), root, places, dialect, names, sizes)
         for i, root in enumerate(kernels(body))
         if not is_empty(root)
     ]
@@ -65,7 +70,7 @@ def emit(program: Program, dialect: Dialect) -> Kernel:
     launches = tuple(
         Launch(
             k.name, k.blocks, k.threads, tuple(where[a] for a in k.arguments), k.shared_bytes,
-            k.dynamic_bytes, maps=k.maps,
+            k.dynamic_bytes, maps=k.maps, sizes=tuple(range(len(program.sizes))), count=k.count,
         )
         for k in written
     )  # fmt: skip

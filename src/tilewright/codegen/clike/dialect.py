@@ -37,7 +37,9 @@ class Dialect(ABC):
     can.
     `dynamic_shared` defines `tw_dynamic_shared(name)`, which declares the bytes of shared memory
     that a launch gives, where arrays of a known size have `static_bytes` at most. `tensor_map`
-    declares a parameter that is one.
+    declares a parameter that is one. With `parts_at_ends`, compilers take threads that met a
+    condition in the last iteration of a loop straight to where it is met again behind: where
+    threads wait in the loop they wait once more at its end.
     """
 
     name: ClassVar[str]
@@ -57,6 +59,7 @@ class Dialect(ABC):
     dynamic_shared: ClassVar[str] = ""
     static_bytes: ClassVar[int] = 0
     tensor_map: ClassVar[str] = ""
+    parts_at_ends: ClassVar[bool] = False
 
     # ---- functions ----------------------------------------------------------------------------
 

@@ -17,17 +17,21 @@ from tilewright.codegen.clike import combine
 from tilewright.codegen.clike.calls import awaited, call_text, ends_groups, named, windows
 from tilewright.codegen.clike.chunks import VectorLoops
 from tilewright.codegen.clike.dialect import PRIVATE, SHARED, TABLE, Dialect
-from tilewright.codegen.clike.expressions import Expressions, Place, element_count
+from tilewright.codegen.clike.expressions import UNARY, Expressions, Place, element_count
 from tilewright.codegen.clike.lines import INDENT, Lines, Names
 from tilewright.codegen.clike.shared import SharedMemory
 from tilewright.codegen.clike.tensor_maps import TensorMaps
 from tilewright.codegen.clike.unroll import Unrolling
 from tilewright.codegen.passes.size import BUDGET
 from tilewright.contract.artifact import TensorMap
+from tilewright.contract.formulas import Formula
+from tilewright.contract.sizes import Sizes
 from tilewright.expr.dtypes import FLOAT32
 from tilewright.expr.index.affine import Affine, AffineForms
+from tilewright.expr.index.extents import mul, product
 from tilewright.expr.index.intervals import Interval
-from tilewright.expr.nodes import Expr, Read, Tensor
+from tilewright.expr.nodes import Expr, Extent, Read, Tensor, as_expr
+from tilewright.expr.sizes import formula_of, most, ranges_of
 from tilewright.expr.tensors import memory_of
 from tilewright.expr.traversal import reads
 from tilewright.ground.errors import BuildError
@@ -53,7 +57,8 @@ from tilewright.nest.nodes import (
 @dataclass(frozen=True, slots=True)
 class KernelText:
     """A kernel's text and how to launch it; `arguments` are the tensors it takes, in order, then
-    `maps`; `dtypes` are those of all tensors that it names.
+    `maps`; `dtypes` are those of all tensors that it names. `count` says how many blocks there are
+    where sizes do.
     """
 
     name: str
@@ -66,13 +71,27 @@ class KernelText:
     helpers: Mapping[str, str]
     dtypes: frozenset[str]
     maps: tuple[TensorMap, ...] = ()
+    count: Formula = 0
+
+
+class KernelSizes:
+    """The sizes of a program: what its kernels call them, and their ranges."""
+
+    def __init__(self, sizes: Sizes, names: Names) -> None:
+        self.sizes, self.ranges = sizes, ranges_of(sizes)
+        self.names = {s.name: names.new(s.name) for s in sizes}
 
 
 def write_kernel(
-    name: str, root: Node, places: Mapping[str, Place], dialect: Dialect, names: Names
+    name: str,
+    root: Node,
+    places: Mapping[str, Place],
+    dialect: Dialect,
+    names: Names,
+    sizes: KernelSizes,
 ) -> KernelText:
     """Write one root nest. `places` are the tensors outside of it, by name."""
-    return _KernelWriter(root, places, dialect, names).kernel(name)
+    return _KernelWriter(root, places, dialect, names, sizes).kernel(name)
 
 
 def row_major(tensor: Tensor, offset: tuple[Expr, ...], forms: AffineForms) -> _Flat:
@@ -105,6 +124,7 @@ class _KernelWriter:
     outside: Mapping[str, Place]
     dialect: Dialect
     names: Names
+    sizes: KernelSizes
     out: Lines = field(default_factory=Lines)
 
     def __post_init__(self) -> None:
@@ -116,8 +136,8 @@ class _KernelWriter:
             self.blocks, self.body = perfect_nest(self.root)
         self.counts = {k: n for k, n in thread_counts(self.body).items() if n > 1}
         self.places = dict(self.outside)
-        self.loop_names: dict[str, str] = {}
-        self.ranges: dict[str, Interval] = {}
+        self.loop_names = dict(self.sizes.names)
+        self.ranges = dict(self.sizes.ranges)
         self.windows = windows(self.root)
         self.awaited = awaited(self.root)
         self.fragments = frozenset(
@@ -154,13 +174,16 @@ class _KernelWriter:
             self.helpers["tw_dynamic_shared"] = self.dialect.dynamic_shared
         listed = [self.parameter(n, n in written) for n in arguments]
         listed += [self.dialect.tensor_map.format(n) for n in self.maps.parameters]
+        listed += [f"const int {n}" for n in self.sizes.names.values()]
         parameters = ",\n".join(INDENT + text for text in listed)
         head = f"{self.dialect.kernel_head(threads)}\n{name}(\n{parameters})\n{{"
         text = "\n".join([head, *self.out.lines, *body, "}"]) + "\n"
+        blocks = product(loop.extent for loop in self.blocks)
         return KernelText(
             name=name,
             text=text,
-            blocks=prod(concrete_extents(self.blocks)),
+            blocks=most(blocks, self.sizes.sizes),
+            count=0 if isinstance(blocks, int) else formula_of(blocks, self.sizes.sizes),
             threads=threads,
             arguments=arguments,
             shared_bytes=self.shared.bytes,
@@ -183,27 +206,28 @@ class _KernelWriter:
 
     def indices(self, loops: tuple[For, ...], worker: str) -> None:
         """The loops of a perfect nest of workers as digits of the worker's number."""
-        stride = 1
+        stride: Extent = 1
         texts = []
         for loop in reversed(loops):
-            assert isinstance(loop.extent, int)
             name = self.enter(loop)
-            digit = worker if stride == 1 else f"{worker} / {stride}"
+            digit = worker if stride == 1 else f"{worker} / {self.extent(stride)}"
             outermost = loop is loops[0]
-            texts.append(
-                f"const int {name} = {digit if outermost else f'{digit} % {loop.extent}'};"
-            )
-            stride *= loop.extent
+            within = digit if outermost else f"{digit} % {self.extent(loop.extent)}"
+            texts.append(f"const int {name} = {within};")
+            stride = mul(stride, loop.extent)
         for text in reversed(texts):
             self.line(text)
 
     def enter(self, loop: For) -> str:
         """The C name of a loop's variable, whose range is known from here on."""
-        assert isinstance(loop.extent, int)
-        self.ranges[loop.var.name] = Interval(0, loop.extent - 1)
+        self.ranges[loop.var.name] = Interval(0, most(loop.extent, self.sizes.sizes) - 1)
         if loop.var.name not in self.loop_names:
             self.loop_names[loop.var.name] = self.names.new(loop.var.name)
         return self.loop_names[loop.var.name]
+
+    def extent(self, extent: Extent) -> str:
+        """An extent as an operand."""
+        return self.write.text(as_expr(extent), UNARY)
 
     # ---- nodes ------------------------------------------------------------------------------
 
@@ -272,10 +296,12 @@ class _KernelWriter:
 
     def loop(self, node: For, team: Team, alone: frozenset[Kind]) -> None:
         factor = self.unrolling.factor(node)
-        self.line("#pragma unroll" + (f" {factor}" if factor < node.extent else ""))
+        self.line("#pragma unroll" + (f" {factor}" if factor != node.extent else ""))
         name = self.enter(node)
-        with self.scope(f"for (int {name} = 0; {name} < {node.extent}; ++{name})"):
+        with self.scope(f"for (int {name} = 0; {name} < {self.extent(node.extent)}; ++{name})"):
             self.visit(node.body, team, alone)
+        if self.dialect.parts_at_ends and self.sizes.sizes and _waits(node, team):
+            self.line(self.dialect.barrier)
 
     def alloc(self, node: Alloc) -> None:
         tensor = node.tensor
@@ -397,6 +423,15 @@ class _KernelWriter:
         self.line("#pragma unroll")
         with self.scope(f"for (int {name} = 0; {name} < {node.extent}; ++{name})"):
             self.visit(node.body, team, alone)
+
+
+def _waits(node: Node, team: Team) -> bool:
+    """Whether threads wait for each other in a node that has conditions."""
+    every = [*walk(node)]
+    together = (
+        isinstance(n, Barrier) or (isinstance(n, Store) and team.combined(n)) for n in every
+    )
+    return any(together) and any(isinstance(n, If) for n in every)
 
 
 def _needs(node: Node, kind: Kind) -> bool:

@@ -40,7 +40,16 @@ class Lines:
         return found
 
 
-KEYWORDS = frozenset({"for", "if", "int", "float", "double", "half", "char", "short", "long", "in"})
+KEYWORDS = frozenset({
+    "and", "asm", "auto", "bool", "break", "case", "catch", "char", "class", "const", "constant",
+    "continue", "default", "delete", "do", "double", "else", "enum", "extern", "false", "float",
+    "for", "friend", "global", "goto", "half", "if", "in", "inline", "int", "kernel", "local",
+    "long", "namespace", "new", "not", "operator", "or", "private", "protected", "public",
+    "register", "restrict", "return", "short", "signed", "sizeof", "static", "struct", "switch",
+    "template", "this", "throw", "true", "try", "typedef", "typename", "uint", "union",
+    "unsigned", "ushort", "using", "virtual", "void", "volatile", "while",
+})  # fmt: skip
+"""Of C++ and of OpenCL C, as far as a model may use them for names."""
 
 
 class Names:

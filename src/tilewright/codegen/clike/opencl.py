@@ -57,6 +57,7 @@ class OpenclC(Dialect):
         Kind.THREAD_Y: "(int)get_local_id(1)",
     }
     narrow_vectors: ClassVar[Mapping[str, str]] = {"float16": "ushort"}
+    parts_at_ends = True  # PoCL 3.1: what only some threads do behind the loop, none does
 
     def kernel_head(self, threads: tuple[int, int]) -> str:
         x, y = threads

@@ -38,6 +38,8 @@ from tilewright.nest.nodes import (
 
 REGISTERS = 256
 """Elements of private storage that may be registers; larger arrays are memory in any case."""
+VARYING = 4
+"""Iterations that are written out of a loop whose extent is over sizes, at most."""
 DIVISIONS = ("floordiv", "mod")
 
 
@@ -69,7 +71,7 @@ class Unrolling:
         if not isinstance(node, For):
             own = _divisions((node.cond,)) if isinstance(node, If) else 0
             return own + sum(self._count(b, copies) for b in bodies(node))
-        extent = node.extent if isinstance(node.extent, int) else 1
+        extent = node.extent if isinstance(node.extent, int) else VARYING
         if node.kind in WORKERS:
             return self._count(node.body, copies)
         if node.kind is not Kind.SERIAL or self._picks_registers(node):

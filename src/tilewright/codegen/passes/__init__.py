@@ -35,14 +35,17 @@ from tilewright.target import CpuTarget
 
 Pass: TypeAlias = tuple[str, Callable[[Node], Node]]
 
-GPU_PASSES: tuple[Pass, ...] = (
-    ("simplify", simplified),
-    ("padding guards", without_padding_guards),
-    ("running loops first", running_first),
-    ("virtual threads", sunk),
-    ("roles", by_role),
-    ("guards", private_guards),
-)
+
+def gpu_passes(sizes: Sizes = (), varying: frozenset[str] = frozenset()) -> tuple[Pass, ...]:
+    """Those for the threads of a GPU, of a nest with these sizes and tensors that vary."""
+    return (
+        ("simplify", partial(simplified, ranges=ranges_of(sizes))),
+        ("padding guards", partial(without_padding_guards, sizes=sizes, varying=varying)),
+        ("running loops first", running_first),
+        ("virtual threads", sunk),
+        ("roles", by_role),
+        ("guards", private_guards),
+    )
 
 
 def cpu_passes(

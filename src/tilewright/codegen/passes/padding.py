@@ -18,9 +18,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from tilewright.codegen.rewrite import conjunction, guarded, rebuilt
-from tilewright.expr.index.affine import AffineForms
+from tilewright.contract.sizes import Sizes
+from tilewright.expr.index.affine import Affine, AffineForms
 from tilewright.expr.index.facts import Facts
 from tilewright.expr.nodes import Binary, Const, Expr, Read, Select, Tensor
+from tilewright.expr.sizes import ranges_of
 from tilewright.expr.traversal import children, conjuncts
 from tilewright.nest.gpu.workers import Team
 from tilewright.nest.nodes import Alloc, For, If, Node, Scope, Store, bodies, walk
@@ -28,11 +30,11 @@ from tilewright.nest.nodes import Alloc, For, If, Node, Scope, Store, bodies, wa
 
 @dataclass(frozen=True, slots=True)
 class _IndexBound:
-    """`sign * index[dimension] + constant >= 0`."""
+    """`sign * index[dimension] + rest >= 0`, where the rest is a number, or is over sizes."""
 
     dimension: int
     sign: int
-    constant: int
+    rest: Affine
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +60,23 @@ class _NodePlace:
 WHOLE = _Storage()  # what is allocated outside of the nest
 
 
-def without_padding_guards(node: Node) -> Node:
-    """The nest without the conditions that only keep private padding unset."""
+def without_padding_guards(
+    node: Node, sizes: Sizes = (), varying: frozenset[str] = frozenset()
+) -> Node:
+    """The nest without the conditions that only keep private padding unset. Of the `varying`
+    tensors, which a caller gives, nothing beyond their sizes is there.
+    """
     if not any(isinstance(n, If) for n in walk(node)):
         return node
-    return _Padding().visit(node, _NodePlace({}, Facts({}), Team(), in_kernel=False))
+    facts = Facts(ranges_of(sizes))
+    return _Padding(frozenset(facts.ranges), varying).visit(
+        node, _NodePlace({}, facts, Team(), in_kernel=False)
+    )
 
 
 class _Padding:
-    def __init__(self) -> None:
+    def __init__(self, sizes: frozenset[str], varying: frozenset[str]) -> None:
+        self.sizes, self.varying = sizes, varying
         self.forms = AffineForms()
 
     def visit(self, node: Node, at: _NodePlace) -> Node:
@@ -81,7 +91,6 @@ class _Padding:
                 known = {**at.storage, tensor.name: _Storage(offset, limits)}
                 inner = replace(at, storage=known)
             case For(var, extent):
-                assert isinstance(extent, int)
                 inner = replace(at, facts=at.facts.loop(var, extent), in_kernel=True)
             case _:
                 inner = at
@@ -105,8 +114,8 @@ class _Padding:
         for d, index in enumerate(store.indices):
             for sign in (1, -1):
                 rest = form.plus(self.forms.of(index), -sign)
-                if not rest.terms:
-                    yield _IndexBound(d, sign, rest.const)
+                if self.forms.variables(rest) <= self.sizes:
+                    yield _IndexBound(d, sign, rest)
 
     def statement(self, conds: list[Expr], store: Store, at: _NodePlace) -> Node:
         """One store without the conditions that it does not need."""
@@ -115,9 +124,36 @@ class _Padding:
             for c in [c for c in conds if limits.intersection(self.bounds(c, store))]:
                 others = [other for other in conds if other is not c]
                 facts = at.facts.assume(conjunction(others)) if others else at.facts
-                if _is_harmless(store, replace(at, facts=facts)):
+                if self.is_harmless(store, replace(at, facts=facts)):
                     conds = others
         return guarded(conds, store)
+
+    def is_harmless(self, store: Store, at: _NodePlace) -> bool:
+        """Whether a store touches memory that is there, and traps nowhere."""
+        return self.is_inside(store.tensor, store.indices, at) and self.is_safe(store.value, at)
+
+    def is_inside(self, tensor: Tensor, indices: tuple[Expr, ...], at: _NodePlace) -> bool:
+        known = at.storage.get(tensor.name, WHOLE)
+        if known is WHOLE and tensor.name in self.varying:
+            return False
+        for d, (index, extent) in enumerate(zip(indices, tensor.shape, strict=True)):
+            local = index if known.offset is None else index - known.offset[d]
+            if not isinstance(extent, int) or not at.facts.bounds(local).within(0, extent - 1):
+                return False
+        return True
+
+    def is_safe(self, e: Expr, at: _NodePlace) -> bool:
+        match e:
+            case Read(tensor, indices):
+                return self.is_inside(tensor, indices, at)
+            case Select(cond, a, b):
+                yes = replace(at, facts=at.facts.assume(cond))
+                no = replace(at, facts=at.facts.assume(cond, holds=False))
+                return self.is_safe(cond, at) and self.is_safe(a, yes) and self.is_safe(b, no)
+            case Binary("floordiv" | "mod", a, b) if not a.dtype.is_float:
+                # whatever is in memory may be zero, and the devices that are CPUs trap
+                return isinstance(b, Const) and self.is_safe(a, at)
+        return all(self.is_safe(c, at) for c in children(e))
 
 
 def _stores(node: Node, conds: tuple[Expr, ...]) -> Iterator[tuple[tuple[Expr, ...], Store]]:
@@ -128,31 +164,3 @@ def _stores(node: Node, conds: tuple[Expr, ...]) -> Iterator[tuple[tuple[Expr, .
         conds = (*conds, *conjuncts(node.cond))
     for b in bodies(node):
         yield from _stores(b, conds)
-
-
-def _is_harmless(store: Store, at: _NodePlace) -> bool:
-    """Whether a store touches memory that is there, and traps nowhere."""
-    return _is_inside(store.tensor, store.indices, at) and _is_safe(store.value, at)
-
-
-def _is_inside(tensor: Tensor, indices: tuple[Expr, ...], at: _NodePlace) -> bool:
-    known = at.storage.get(tensor.name, WHOLE)
-    for d, (index, extent) in enumerate(zip(indices, tensor.shape, strict=True)):
-        local = index if known.offset is None else index - known.offset[d]
-        if not isinstance(extent, int) or not at.facts.bounds(local).within(0, extent - 1):
-            return False
-    return True
-
-
-def _is_safe(e: Expr, at: _NodePlace) -> bool:
-    match e:
-        case Read(tensor, indices):
-            return _is_inside(tensor, indices, at)
-        case Select(cond, a, b):
-            yes = replace(at, facts=at.facts.assume(cond))
-            no = replace(at, facts=at.facts.assume(cond, holds=False))
-            return _is_safe(cond, at) and _is_safe(a, yes) and _is_safe(b, no)
-        case Binary("floordiv" | "mod", a, b) if not a.dtype.is_float:
-            # whatever is in memory may be zero, and the devices that are CPUs trap
-            return isinstance(b, Const) and _is_safe(a, at)
-    return all(_is_safe(c, at) for c in children(e))

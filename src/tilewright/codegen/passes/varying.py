@@ -17,7 +17,7 @@ from dataclasses import replace
 
 from tilewright.codegen.lanes import widest_bits
 from tilewright.codegen.passes.tiles import VECTORS
-from tilewright.codegen.rewrite import conjunction, redirected, substituted
+from tilewright.codegen.rewrite import conjunction, rebuilt, redirected, substituted
 from tilewright.contract.sizes import Sizes
 from tilewright.expr.index.affine import Affine, AffineForms
 from tilewright.expr.nodes import Binary, Const, Expr, Extent, Tensor, Var
@@ -42,12 +42,27 @@ def at_most(program: Program, vector_bits: int) -> Program:
     """The program with extents at their most; one without sizes stays as it is."""
     if not program.sizes:
         return program
+    program = laid_out(program)
     work = _AtMost(program.sizes, vector_bits)
-    interface = (program.inputs, program.constants, program.tables, program.outputs)
-    inputs, constants, tables, outputs = (tuple(map(work.tensor, ts)) for ts in interface)
     work.tiles = _lane_sums(program.body, ())
-    body = redirected(program.body, lambda tensor, at: (work.tensor(tensor), at))
-    body = work.visit(body, ())
+    return replace(program, body=work.visit(program.body, ()))
+
+
+def laid_out(program: Program) -> Program:
+    """The program whose tensors have the shapes of their memory; loops keep their extents."""
+
+    def stored(tensor: Tensor) -> Tensor:
+        if all(isinstance(e, int) for e in tensor.shape):
+            return tensor
+        return replace(tensor, shape=stored_shape(tensor, program.sizes))
+
+    def visit(node: Node) -> Node:
+        node = rebuilt(node, tuple(map(visit, bodies(node))))
+        return replace(node, tensor=stored(node.tensor)) if isinstance(node, Alloc) else node
+
+    interface = (program.inputs, program.constants, program.tables, program.outputs)
+    body = visit(redirected(program.body, lambda tensor, at: (stored(tensor), at)))
+    inputs, constants, tables, outputs = (tuple(map(stored, tensors)) for tensors in interface)
     return Program(program.name, inputs, constants, tables, outputs, body, program.sizes)
 
 
@@ -65,17 +80,12 @@ class _AtMost:
         self.tiles: set[str] = set()
         self.forms = AffineForms()
 
-    def tensor(self, tensor: Tensor) -> Tensor:
-        if all(isinstance(e, int) for e in tensor.shape):
-            return tensor
-        return replace(tensor, shape=stored_shape(tensor, self.sizes))
-
     def visit(self, node: Node, around: tuple[For, ...]) -> Node:
         match node:
             case Seq(body):
                 return Seq(tuple(self.visit(b, around) for b in body))
-            case Alloc(tensor, _, body):
-                return replace(node, tensor=self.tensor(tensor), body=self.visit(body, around))
+            case Alloc(_, _, body):
+                return replace(node, body=self.visit(body, around))
             case If(cond, body):
                 inner = self.visit(body, around)
                 conds = list(dict.fromkeys(self.with_bounds(cond, around)))

@@ -55,10 +55,11 @@ def _share(d: Derivation) -> list[Derivation]:
     spatial = tuple(a.name for a in d.working.compute.axes)
     d.apply(RFactor(name, axis.name, count))
     if spatial:
-        loop = d.fuse(name, spatial)
+        grid, loop = d.bound(name, spatial)
         rows = d.choose(f"{name}.rows", name, "thread", ROWS)
         d.apply(Split(name, loop, (rows,)))
-        d.apply(Annotate(name, f"{loop}.0", "block"), Annotate(name, f"{loop}.1", "thread.y"))
+        d.apply(*(Annotate(name, block, "block") for block in (*grid, f"{loop}.0")))
+        d.apply(Annotate(name, f"{loop}.1", "thread.y"))
         d.constraints.append(as_expr(mul(count, rows)) <= d.target.threads)
     d.apply(Annotate(name, f"{axis.name}.f", "thread.x"))
     d.variant = (*d.variant, f"{name}: threads share {axis.name}")

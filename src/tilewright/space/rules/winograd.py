@@ -34,7 +34,7 @@ def _can_transform(d: Derivation) -> Verdict:
     found = _found(d)
     if found is None:
         return Verdict.NO
-    new = rewrite(d.working.tensor, found, TILE, d.is_sized)
+    new = rewrite(d.working.tensor, found, TILE, d.sized is not None)
     pays = _share(d.working, found, new) <= GREATEST_SHARE and _uses(new) >= LEAST_USES
     return Verdict.APPLY if pays else Verdict.NO
 
@@ -68,7 +68,7 @@ def _transform(d: Derivation) -> list[Derivation]:
     found = _found(d)
     assert found is not None
     name = d.working.name
-    step = WinogradGrid if d.is_sized else Winograd
+    step = WinogradGrid if d.sized is not None else Winograd
     d.apply(step(name, tuple(w.axis for w in found.windows), TILE))
     d.variant = (*d.variant, f"{name}: tiles of {TILE} x {TILE}")
     return [d]
