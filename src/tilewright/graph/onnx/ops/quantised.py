@@ -115,7 +115,11 @@ def dynamic_quantize(call: OperatorCall, x: Value) -> Sequence[Value]:
     low, high = call.emit("minimum", low, none), call.emit("maximum", high, none)
     scale = call.emit("divide", call.emit("subtract", high, low), most)
     zero = call.emit("subtract", none, call.emit("divide", low, scale))
-    zero = rounded(call, zero, None, "uint8")
+    limited = call.emit("clip", call.emit("round_half_even", zero), low=0.0, high=255.0)
+    # One value, so that one kernel makes both.
+    both = call.emit("where", call.literal(np.array([True, False])), scale, limited)
+    scale, zero = (call.emit("element", both, at=i) for i in range(2))
+    zero = call.cast(zero, "uint8")
     return [quantize(call, x, scale, zero), scale, zero]
 
 
