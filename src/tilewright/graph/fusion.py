@@ -8,7 +8,7 @@
     scale, shift, relu  →  conv                 →  the same, where a CPU gains by it
     reshape                                     →  a view: no kernel, the same memory
 
-Five steps, in this order.
+Six steps, in this order.
 
 (1) A node joins the group that produces its operand, if the whole region between that operand and
 the place where its readers meet again does so too. It must read the region element by element;
@@ -29,12 +29,16 @@ element once; where an element costs no more than loading it, it is computed at 
 one exit (only its last value is read outside), hence groups never depend on each other in a
 circle.
 
-(4) Two contractions that follow each other share a group, or arithmetic and the contraction that it
+(4) On a CPU a number or two that are found in a whole tensor (a scale) go to the group that alone
+reads them, if that is a contraction's or makes numbers, too; a contraction takes what is made with
+them on the way to it (bytes), if it alone reads both.
+
+(5) Two contractions that follow each other share a group, or arithmetic and the contraction that it
 feeds: on a CPU where the values between would travel (`chaining.py`), with a softmax between them,
 whose rows may then be of any length; on a GPU where a template computes both, or a contraction and
 the reduction of its columns (`pairing.py`).
 
-(5) What a CPU computes between an image that is given and one that is returned absorbs both
+(6) What a CPU computes between an image that is given and one that is returned absorbs both
 transpositions where that takes less (`edges.py`); its stages are in the order of memory then.
 
 A group is also bounded in size: no more than LARGEST_GROUP operators, and no expression that is too
@@ -150,8 +154,8 @@ class _Fuser:
         for group in sorted(self.groups(), key=self.position, reverse=True):
             self.join_reader(group)
         if isinstance(self.target, CpuTarget):
-            for group in sorted(self.groups(), key=self.position):
-                if group.nodes and self.owner[group.nodes[-1]] is group:
+            for group in self.ordered():
+                if self.owner[group.nodes[-1]] is group:
                     self.gather(group)
         decide = self.links(self.target) if self.target is not None and chains else None
         links = () if decide is None else self.chain(decide)
@@ -357,16 +361,14 @@ class _Fuser:
         return all(m.keeps_rows(m.node.inputs[0]) for m in (*maths, *views))
 
     def gather(self, group: FusionGroup) -> None:
-        """Step 4: give `group` the numbers that it alone reads, and what it alone reads of what is
-        made with these.
-        """
+        """Step 4: take the numbers that `group` alone reads, and what is made with them for it."""
         contracts = any(is_contraction(self.math[n]) for n in group.nodes)
         if not contracts and not is_few(group.exit):
             return
-        found: list[FusionGroup] = []
+        found = dict[FusionGroup, None]()
         nodes = set(group.nodes)
         while more := [g for g in self.feeding(nodes) if self.is_gathered(g, contracts)]:
-            found += more
+            found.update(dict.fromkeys(more))
             nodes.update(n for g in more for n in g.nodes)
         if any(self.owner[self.made[v]] not in found for g in found for v in self.numbers(g)):
             return  # others read the numbers, too
@@ -405,7 +407,7 @@ class _Fuser:
         return None if pairs is None else Pairing(target, pairs, *graph)
 
     def chain(self, links: Links) -> tuple[Link, ...]:
-        """Step 4: make one group of two where that is worth it, the best pairs first."""
+        """Step 5: make one group of two where that is worth it, the best pairs first."""
         pairs = (
             (self.with_scores(group, reader), self.owner[reader].nodes)
             for group in self.groups()
@@ -452,7 +454,7 @@ class _Fuser:
         return link
 
     def absorb(self, edges: Edges) -> None:
-        """Step 5: transpositions at the model's edges go into what is between them."""
+        """Step 6: transpositions at the model's edges go into what is between them."""
         for last in self.plain:
             if last not in self.owner or not is_edge(last, self.returned):
                 continue

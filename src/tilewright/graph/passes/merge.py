@@ -44,7 +44,7 @@ def numbers_apart(graph: Graph) -> Graph:
 
     def own(value: Value) -> Value:
         node = producers.get(value)
-        if node is None or node.op not in NUMBERS or value.elements > 1:
+        if node is None or node.op not in NUMBERS or any(n != 1 for n in value.extents):
             return rewriter.value(value)
         return rewriter.builder.copy(node, [own(v) for v in node.inputs])
 
