@@ -16,6 +16,7 @@ from cli_models import TRIALS, check_error, cli, save_classifier, save_products
 from devices import tools
 from tilewright.ground.text import size
 from tilewright.records.database import Database
+from tilewright.runtime.host import host_architecture
 
 COMMANDS = (
     *(
@@ -33,6 +34,9 @@ COMMANDS = (
         "cache",
     ),
 )
+
+
+OLDEST = {"x86_64": "x86-64-v2"}
 
 
 def test_the_start_page_lists_every_command() -> None:
@@ -192,8 +196,11 @@ def test_bench_shows_the_time_of_every_kernel(model: Path) -> None:
 @pytest.mark.cpu
 @tools("gcc")
 def test_compile_saves_a_library(tuned: tuple[Path, Result], model: Path, tmp_path: Path) -> None:
-    result = cli("compile", model, "--db", tuned[0], "-o", tmp_path / "net.so")
+    fallback = ("--fallback", f"cpu:{OLDEST.get(host_architecture(), 'generic-aarch64')}")
+    check_error(cli("compile", model, *fallback), "--fallback is for a library")
+    result = cli("compile", model, "--db", tuned[0], *fallback, "-o", tmp_path / "net.so")
     assert result.exit_code == 0, result.output
+    assert b"_fallback1" in (tmp_path / "net.so").read_bytes()
     assert f"Saved to {tmp_path / 'net.so'} and {tmp_path / 'net.h'}." in result.output
     net = tw.compile(tw.load(model), db=tuned[0])
     m = net.memory

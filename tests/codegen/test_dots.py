@@ -27,7 +27,7 @@ from tilewright.expr.tensors import sum as sum_over
 from tilewright.ground.errors import RunError
 from tilewright.nest.nodes import For, Kind, Program, walk
 from tilewright.nest.reference.interpret import interpret
-from tilewright.runtime.host import check_target
+from tilewright.runtime.host import check_targets, needed_features
 from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
 from tilewright.schedule.steps import Annotate, LayoutRewrite, Reorder, Split
@@ -189,7 +189,7 @@ OUTPUTS = {
 def test_programs_of_the_space(isa: str, name: str) -> None:
     target = CpuTarget.of(ISAS[isa])
     try:
-        check_target(isa, str(target), 62)
+        check_targets(isa, [(str(target), needed_features(str(target)))], 62)
     except RunError as error:
         pytest.skip(str(error))
     for seed, program in enumerate(drawn(OUTPUTS[name](), target, 3, len(name))):

@@ -17,7 +17,7 @@ from tilewright.expr.tensors import cast, compute, placeholder
 from tilewright.ground.errors import RunError
 from tilewright.nest.nodes import Program
 from tilewright.nest.reference.interpret import interpret
-from tilewright.runtime.host import check_target
+from tilewright.runtime.host import check_targets, needed_features
 from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
 from tilewright.schedule.steps import Annotate
@@ -79,7 +79,7 @@ def numbers(count: int, seed: int) -> dict[str, np.ndarray]:
 def test_rounded(isa: str, limits: tuple[str, int, int, int], again: bool) -> None:
     target = CpuTarget.of(ISAS[isa])
     try:
-        check_target(isa, str(target), 62)
+        check_targets(isa, [(str(target), needed_features(str(target)))], 62)
     except RunError as error:
         pytest.skip(str(error))
     nest, arrays = program(75, *limits, again), numbers(75, len(isa))

@@ -84,6 +84,11 @@ def test_stack(axis: int) -> None:
     equal(run(op.stack([like("a", a), like("b", b)], axis), a=a, b=b), np.stack([a, b], axis))
 
 
+def test_element() -> None:
+    x = normal(3)
+    equal(run(op.element(like("x", x), at=2), x=x), x[2])
+
+
 @pytest.mark.parametrize(
     ("starts", "stops", "steps", "axes"),
     [

@@ -17,7 +17,7 @@ from tilewright.graph.passes import PASSES, Pass, simplify
 from tilewright.graph.passes.channels_last import channels_last
 from tilewright.graph.passes.fold_affine import fold_affine
 from tilewright.graph.passes.fold_constants import fold_constants
-from tilewright.graph.passes.merge import closed_forms, merge_equal, merge_pads
+from tilewright.graph.passes.merge import closed_forms, merge_equal, merge_pads, numbers_apart
 from tilewright.graph.passes.permute_weights import permute_weights
 
 RNG = np.random.default_rng(0)
@@ -257,6 +257,21 @@ def test_equal_nodes_are_computed_once() -> None:
     assert ops(graph) == {"relu": 1, "softmax": 2, "subtract": 1}
 
 
+def test_each_reader_of_a_number_converts_it() -> None:
+    """But of tensors, and what is returned, too."""
+    b = GraphBuilder("numbers")
+    x, n = b.input("x", (3, 5), "float32"), b.input("n", (), "int32")
+    k = b.input("k", (5,), "int32")
+    m, j = (b.emit("cast_to", v, dtype="float32") for v in (n, k))
+    a = b.emit("multiply", b.emit("multiply", x, m), j)
+    graph = b.build([b.emit("add", b.emit("subtract", a, m), j), m], ["y", "m"])
+    assert ops(numbers_apart(graph))["cast_to"] == 4
+    given = random_inputs(graph, 0)
+    found = (run_graph(g, given) for g in (numbers_apart(graph), graph))
+    for ours, theirs in zip(*found, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
 def test_mish_as_models_write_it_has_one_exponential() -> None:
     nodes = [
         node("Softplus", ["x"], ["s"]),
@@ -271,4 +286,4 @@ def test_all_passes_together_and_again() -> None:
     graph = check(bottleneck(), simplify)
     again = simplify(graph)
     assert ops(again) == ops(graph), "a simplified graph is not changed"
-    assert len(PASSES) == 8
+    assert len(PASSES) == 9

@@ -5,10 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
+from graph_reference import run_onnx
 from onnx import TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
 
 import tilewright as tw
+from tilewright.graph.onnx.importing import load
 
 KINDS = {"uint8": TensorProto.UINT8, "int8": TensorProto.INT8}
 SIGNS = [(a, b) for a in KINDS for b in KINDS]
@@ -66,6 +70,83 @@ def test_matrices(signs: tuple[str, str], of_a: str, of_b: str, given: str) -> N
     left = a.astype(np.int64) - (za[:, None] if za.ndim else za)
     found = run("MatMulInteger", data, set(given.split()))
     np.testing.assert_array_equal(found, left @ (b.astype(np.int64) - zb))
+
+
+def of_activations(
+    signs: tuple[str, str], zeros: tuple[int, int], columns: int, turned: bool
+) -> onnx.ModelProto:
+    """A product of two inputs that are quantised, in floats `y` and in bytes `z`; `turned`: the
+    second comes with its rows and columns exchanged.
+    """
+    constants, nodes = {"sz": np.float32(0.7310585), "zz": np.uint8(131)}, []
+    for name, kind, zero in zip("ab", signs, zeros, strict=True):
+        scale = np.float32(0.0123 if name == "a" else 0.0457)
+        constants |= {f"s{name}": scale, f"z{name}": np.array(zero, kind)}
+        of = [f"s{name}", f"z{name}"]
+        nodes.append(helper.make_node("QuantizeLinear", [name, *of], [f"{name}.q"]))
+        nodes.append(helper.make_node("DequantizeLinear", [f"{name}.q", *of], [f"{name}.f"]))
+    second = "b.f"
+    if turned:
+        second = "b.t"
+        nodes.append(helper.make_node("Transpose", ["b.f"], [second], perm=[0, 1, 3, 2]))
+    nodes.append(helper.make_node("MatMul", ["a.f", second], ["y"]))
+    nodes.append(helper.make_node("QuantizeLinear", ["y", "sz", "zz"], ["z"]))
+    b = (2, 3, columns, 40) if turned else (2, 3, 40, columns)
+    shapes = {"a": (2, 3, 19, 40), "b": b}
+    return helper.make_model(
+        helper.make_graph(
+            nodes,
+            "g",
+            [helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in shapes.items()],
+            [
+                helper.make_tensor_value_info("y", TensorProto.FLOAT, None),
+                helper.make_tensor_value_info("z", TensorProto.UINT8, None),
+            ],
+            [numpy_helper.from_array(np.asarray(v), n) for n, v in constants.items()],
+        ),
+        opset_imports=[helper.make_opsetid("", 19)],
+        ir_version=9,
+    )
+
+
+def bytes_of(x: np.ndarray[Any, Any], scale: float, zero: int, kind: str) -> np.ndarray[Any, Any]:
+    """As QuantizeLinear makes them, less the zero point."""
+    info, steps = np.iinfo(kind), np.rint(x / np.float32(scale))
+    found: np.ndarray[Any, Any] = (np.clip(steps + zero, info.min, info.max) - zero).astype(int)
+    return found
+
+
+@pytest.mark.cpu
+@pytest.mark.parametrize("signs", SIGNS, ids="x".join)
+@pytest.mark.parametrize(
+    ("apart", "turned"), [((0, 0), False), ((11, 0), True), ((0, -7), False), ((-3, 9), True)]
+)
+def test_products_of_two_quantised_activations(
+    signs: tuple[str, str], apart: tuple[int, int], turned: bool
+) -> None:
+    """Sums of bytes, exact, scaled once; in bytes the same as ONNX's reference and onnxruntime."""
+    middles = {"uint8": 128, "int8": 0}
+    zeros = (middles[signs[0]] + apart[0], middles[signs[1]] + apart[1])
+    model = of_activations(signs, zeros, 24, turned)
+    rng = np.random.default_rng(5)
+    a, b = rng.standard_normal((2, 3, 19, 40), "f4"), rng.standard_normal((2, 3, 40, 24), "f4")
+    a, b = a * np.float32(0.7), b * np.float32(3)
+    given = {"a": a, "b": b.swapaxes(2, 3).copy() if turned else b}
+    loaded = tw.load(model)
+    y, z = tw.compile(loaded).run(given)
+    sums = bytes_of(a, 0.0123, zeros[0], signs[0]) @ bytes_of(b, 0.0457, zeros[1], signs[1])
+    scale = np.float32(0.0123) * np.float32(0.0457)
+    np.testing.assert_array_equal(y, sums.astype(np.float32) * scale)
+    for peer in (run_onnx(model, given), ReferenceEvaluator(model).run(None, given)):
+        np.testing.assert_array_equal(z, peer[1])
+        np.testing.assert_allclose(y, peer[0], rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.parametrize(("columns", "kind"), [(24, "uint8"), (8, "float32")])
+def test_small_products_of_activations_are_of_floats(columns: int, kind: str) -> None:
+    graph = load(of_activations(("uint8", "int8"), (3, 4), columns, False))
+    (product,) = [n for n in graph.nodes if n.op == "matmul"]
+    assert product.inputs[0].dtype == kind
 
 
 @pytest.mark.cpu

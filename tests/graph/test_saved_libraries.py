@@ -116,7 +116,7 @@ def test_what_a_c_program_may_rely_on(saved: tuple[Network, Path]) -> None:
 @tools("g++")
 def test_the_header_is_also_c_plus_plus(saved: tuple[Network, Path], tmp_path: Path) -> None:
     source = tmp_path / "main.cpp"
-    source.write_text('#include "model.h"\nint main() { return model_model()->format - 7; }\n')
+    source.write_text('#include "model.h"\nint main() { return model_model()->format - 8; }\n')
     program = compiled(("g++", "-Wall", "-Werror", "-Wpedantic"), source, saved[1])
     assert subprocess.run([program], check=False).returncode == 0
 
@@ -181,14 +181,13 @@ def test_cross_compiled_for_aarch64(cpu: str, tmp_path: Path) -> None:
 
 
 @tools("qemu-x86_64")
-@pytest.mark.parametrize(("words", "cpu"), [("", "Nehalem"), ("features=+avxvnni", "Haswell")])
-def test_an_older_x86_refuses_in_c(words: str, cpu: str, tmp_path: Path) -> None:
+def test_an_older_x86_refuses_in_c(tmp_path: Path) -> None:
     path = tmp_path / "model.so"
-    network(f"cpu:x86-64-v3 cores=1 {words}").save(path)
+    network("cpu:x86-64-v3 cores=1").save(path)
     program = compiled(GCC, EXAMPLE, path)
     (x,) = random_inputs(graph(), 0).values()
     (tmp_path / "x").write_bytes(x.tobytes())
-    command = ["qemu-x86_64", "-cpu", cpu, program, "1", *(tmp_path / n for n in "xabc")]
+    command = ["qemu-x86_64", "-cpu", "Nehalem", program, "1", *(tmp_path / n for n in "xabc")]
     older = subprocess.run(command, capture_output=True, text=True, check=False)
     assert older.returncode == 1
     assert "lacks instructions of x86-64-v3" in older.stderr
@@ -245,7 +244,7 @@ Damage = Callable[[Path, Path], Path]
         (lambda _, to: written(to, b"MZ" * 99), "no shared library"),
         (lambda p, to: written(to, p.read_bytes()[:9000]), "cut off: it has 9000 bytes"),
         (lambda p, to: written(to, p.read_bytes()[:-64]), "cut off"),
-        (lambda p, to: changed(p, to, b'"format": 7', b'"format": 8'), "has format 8.*reads 7"),
+        (lambda p, to: changed(p, to, b'"format": 8', b'"format": 9'), "has format 9.*reads 8"),
         (lambda p, to: changed(p, to, b'{"format"', b'["format"'), "description is damaged"),
         (lambda p, to: changed(p, to, b'"artifacts', b'"artifactz'), "lists no networks"),
         (
@@ -254,7 +253,7 @@ Damage = Callable[[Path, Path], Path]
         ),
         (lambda p, to: changed(p, to, b'"scratch_b', b'"scratch_x'), "is damaged"),
         (lambda p, to: changed(p, to, b".tilewright", b".tilewrong!"), "none that Tilewright"),
-        (lambda p, to: changed(p, to, b"+sse2,", b"+sse9,"), "this CPU .* lacks sse9"),
+        (lambda p, to: changed(p, to, b'"ssse3"', b'"ssse9"'), "this CPU .* lacks ssse9"),
         (lambda p, to: changed(p, to, b'"sha256"', b'"sha255"'), "has no sha256"),
         (lambda p, to: changed(p, to, b"GCC: ", b"gcc: "), "is damaged: its bytes are not those"),
         (lambda p, to: flipped(p, to, FIXED.tobytes()), "is damaged: its bytes are not those"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -29,6 +30,7 @@ from tilewright.cli.options import (
 from tilewright.cli.parts import compilation, inspection
 from tilewright.contract.artifact import BufferSpec
 from tilewright.front.machine import as_target
+from tilewright.ground.errors import InputError
 from tilewright.ground.text import NONE, count, duration, points_line, rate, sentence, size, some
 from tilewright.network.executor import Network
 from tilewright.network.plan import PROGRAM_KINDS, Plan
@@ -36,7 +38,7 @@ from tilewright.network.variants import NetworkSet
 from tilewright.runtime.headers import missing
 from tilewright.runtime.host import host_architecture
 from tilewright.runtime.library import refuse_library
-from tilewright.target import CpuTarget
+from tilewright.target import CpuTarget, Target
 
 
 def compile(
@@ -59,6 +61,17 @@ def compile(
             show_default=False,
         ),
     ] = None,
+    fallback: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--fallback",
+            metavar="TARGET",
+            help="With -o: an older CPU (cpu:x86-64-v3) for which the library has the network once "
+            "more, for machines that lack what the code before it uses. Repeatable: the first that "
+            "fits runs.",
+            show_default=False,
+        ),
+    ] = None,
     quiet: Quiet = False,
 ) -> None:
     """Compile a model and print its plan: kernels, where each comes from, memory.
@@ -73,18 +86,25 @@ def compile(
     """
     console = output(quiet)
     chosen = as_target(target)
+    if fallback and save is None:
+        raise InputError("--fallback is for a library: name its file with --output")
+    older = [_older(chosen, as_target(spec)) for spec in fallback or ()]
     if save is not None:
         needed = [save, refuse_library(save)]
         inspection.refuse_saving(save, chosen)
         protect(needed, model, db)
     loaded = load_model(model, shape, constant, limit, chains, math, chosen)
     variants = each_shape(loaded)
+    others = [
+        NetworkSet(compilation.compiled(loaded, db, t, progress=not quiet).networks, loaded.name)
+        for t in older
+    ]
     # The plans have the notes.
     found = compilation.compiled(loaded, db, chosen, progress=not quiet, is_own=True)
     networks, plans = found.networks, found.plans
     write = NetworkSet(networks, loaded.name).save
     # Before anything is printed, for who reads that may stop reading.
-    header = None if save is None else write(save)
+    header = None if save is None else write(save, fallbacks=others)
     for one, network, plan in zip(variants, networks, plans, strict=True):
         if one is not loaded:
             console.print(one.name, style="bold", markup=False)
@@ -101,6 +121,13 @@ def compile(
         console.print(f"Compiled for {chosen.name} ({chosen.generation}); not loaded here.")
     if save is not None:
         console.print(f"Saved to {save} and {header}.", soft_wrap=True)
+
+
+def _older(target: Target, fallback: Target) -> Target:
+    """A fallback on as many cores."""
+    if isinstance(target, CpuTarget) and isinstance(fallback, CpuTarget):
+        return replace(fallback, cores=target.cores)
+    return fallback
 
 
 def _print_interface(console: Console, network: Network) -> None:

@@ -8,7 +8,7 @@
     scale, shift, relu  →  conv                 →  the same, where a CPU gains by it
     reshape                                     →  a view: no kernel, the same memory
 
-Five steps, in this order.
+Six steps, in this order.
 
 (1) A node joins the group that produces its operand, if the whole region between that operand and
 the place where its readers meet again does so too. It must read the region element by element;
@@ -29,12 +29,16 @@ element once; where an element costs no more than loading it, it is computed at 
 one exit (only its last value is read outside), hence groups never depend on each other in a
 circle.
 
-(4) Two contractions that follow each other share a group, or arithmetic and the contraction that it
+(4) On a CPU a number or two that are found in a whole tensor (a scale) go to the group that alone
+reads them, if that is a contraction's or makes numbers, too; a contraction takes what is made with
+them on the way to it (bytes), if it alone reads both.
+
+(5) Two contractions that follow each other share a group, or arithmetic and the contraction that it
 feeds: on a CPU where the values between would travel (`chaining.py`), with a softmax between them,
 whose rows may then be of any length; on a GPU where a template computes both, or a contraction and
 the reduction of its columns (`pairing.py`).
 
-(5) What a CPU computes between an image that is given and one that is returned absorbs both
+(6) What a CPU computes between an image that is given and one that is returned absorbs both
 transpositions where that takes less (`edges.py`); its stages are in the order of memory then.
 
 A group is also bounded in size: no more than LARGEST_GROUP operators, and no expression that is too
@@ -44,7 +48,7 @@ large when its operators are written into each other (`expr/written.py`).
 from __future__ import annotations
 
 import heapq
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from math import prod
 
@@ -63,6 +67,7 @@ takes longer than to read it so often where it is."""
 LARGEST_REGION = 24
 LARGEST_GROUP = 64  # operators; a chain of any length is then compiled in so many equal parts
 MOST_REDUCTIONS = 4  # each multiplies the places where stages may be computed
+FEW_NUMBERS = 2  # a scale and a zero point
 LONGEST_ROW = 16384  # bytes of a row that many stages share: it stays in the first cache
 CACHE_LINE = 64  # bytes
 
@@ -123,6 +128,11 @@ def fuse(graph: Graph, target: Target | None = None, chains: bool = True) -> Fus
     return replace(fusion, views=views)
 
 
+def is_few(value: Value) -> bool:
+    """Whether a value is no tensor, but a number or two."""
+    return value.elements <= FEW_NUMBERS
+
+
 class _Fuser:
     def __init__(self, graph: Graph, target: Target | None) -> None:
         self.graph, self.target = graph, target
@@ -143,6 +153,10 @@ class _Fuser:
             self.hand_on(group)
         for group in sorted(self.groups(), key=self.position, reverse=True):
             self.join_reader(group)
+        if isinstance(self.target, CpuTarget):
+            for group in self.ordered():
+                if self.owner[group.nodes[-1]] is group:
+                    self.gather(group)
         decide = self.links(self.target) if self.target is not None and chains else None
         links = () if decide is None else self.chain(decide)
         if isinstance(self.target, CpuTarget):
@@ -346,6 +360,44 @@ class _Fuser:
             return True
         return all(m.keeps_rows(m.node.inputs[0]) for m in (*maths, *views))
 
+    def gather(self, group: FusionGroup) -> None:
+        """Step 4: take the numbers that `group` alone reads, and what is made with them for it."""
+        contracts = any(is_contraction(self.math[n]) for n in group.nodes)
+        if not contracts and not is_few(group.exit):
+            return
+        found = dict[FusionGroup, None]()
+        nodes = set(group.nodes)
+        while more := [g for g in self.feeding(nodes) if self.is_gathered(g, contracts)]:
+            found.update(dict.fromkeys(more))
+            nodes.update(n for g in more for n in g.nodes)
+        if any(self.owner[self.made[v]] not in found for g in found for v in self.numbers(g)):
+            return  # others read the numbers, too
+        extra = [n for g in found for n in g.nodes]
+        whole = sorted([*extra, *group.nodes], key=self.order.__getitem__)
+        if extra and self.reductions(whole) <= MOST_REDUCTIONS and self.fits(FusionGroup(), whole):
+            self.assign(group, extra)
+
+    def feeding(self, nodes: Collection[Node]) -> list[FusionGroup]:
+        """The groups that only these nodes read, and which are not among them."""
+        given = dict.fromkeys(v for n in nodes for v in n.inputs if v in self.made)
+        made = [v for v in given if self.made[v] not in nodes and v not in self.returned]
+        read = [v for v in made if all(r in nodes for r in self.readers[v])]
+        return [g for v in read if (g := self.owner.get(self.made[v])) is not None]
+
+    def is_gathered(self, group: FusionGroup, contracts: bool) -> bool:
+        """Whether a group may go to who alone reads it: numbers, or what is made with them for a
+        contraction.
+        """
+        if any(is_contraction(self.math[n]) for n in group.nodes):
+            return False
+        return is_few(group.exit) or (contracts and not group.anchored and any(self.numbers(group)))
+
+    def numbers(self, group: FusionGroup) -> list[Value]:
+        """The few numbers that a group is given by others."""
+        given = dict.fromkeys(v for n in group.nodes for v in n.inputs)
+        made = [v for v in given if v in self.made and self.made[v] not in group.nodes]
+        return [v for v in made if is_few(v) and self.made[v] in self.owner]
+
     def links(self, target: Target) -> Links | None:
         """What decides which contractions share a kernel there, if any may."""
         graph = self.math, self.readers, self.returned
@@ -355,7 +407,7 @@ class _Fuser:
         return None if pairs is None else Pairing(target, pairs, *graph)
 
     def chain(self, links: Links) -> tuple[Link, ...]:
-        """Step 4: make one group of two where that is worth it, the best pairs first."""
+        """Step 5: make one group of two where that is worth it, the best pairs first."""
         pairs = (
             (self.with_scores(group, reader), self.owner[reader].nodes)
             for group in self.groups()
@@ -402,7 +454,7 @@ class _Fuser:
         return link
 
     def absorb(self, edges: Edges) -> None:
-        """Step 5: transpositions at the model's edges go into what is between them."""
+        """Step 6: transpositions at the model's edges go into what is between them."""
         for last in self.plain:
             if last not in self.owner or not is_edge(last, self.returned):
                 continue

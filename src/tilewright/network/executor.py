@@ -128,20 +128,25 @@ class Network(ArrayFunction):
         """Time every kernel within `runs` runs; see `CompiledFunction.profile`."""
         return self.function.profile(inputs, runs)
 
-    def save(self, path: str | Path, compiler: str | None = None) -> Path:
+    def save(
+        self, path: str | Path, compiler: str | None = None, fallbacks: Sequence[Network] = ()
+    ) -> Path:
         """Write one shared library with the weights, and a C header beside it (its path is
         returned): `net.h` for `net.so` or `libnet.so`, names in it begin with `net_`.
 
         `tilewright.load_library` reads it back. `compiler` is the C compiler to link with (None:
-        `cc`, or the GNU cross compiler for another architecture). Raises BuildError when there is
-        none or the path cannot be written.
+        `cc`, or the GNU cross compiler for another architecture). It needs a CPU with the
+        instruction sets that its code uses; where they are missing, the first of `fallbacks` runs
+        whose are not: the same model, compiled for older CPUs of that architecture. Raises
+        BuildError for another fallback, when there is no compiler or the path cannot be written.
         """
-        return library.save(Path(path), self.name, [self.program], compiler)
+        others = [f.programs for f in fallbacks]
+        return library.save(Path(path), self.name, self.programs, compiler, others)
 
     @property
-    def program(self) -> LibraryNetwork:
+    def programs(self) -> tuple[LibraryNetwork, ...]:
         """What a library is saved from."""
-        return library.LibraryNetwork(self.artifact, self.kernels, self.constants)
+        return (library.LibraryNetwork(self.artifact, self.kernels, self.constants),)
 
     @property
     def memory(self) -> MemoryUse:

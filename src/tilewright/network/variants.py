@@ -21,6 +21,7 @@ from tilewright.runtime.shapes import FunctionSet
 
 if TYPE_CHECKING:
     from tilewright.build import library
+    from tilewright.build.library import LibraryNetwork
 else:
     library = Lazy("tilewright.build.library")
 
@@ -39,10 +40,18 @@ class NetworkSet(FunctionSet[Network]):
             network.constants = network.constants.pooled(pool)
         return NetworkSet(networks, name)
 
-    def save(self, path: str | Path, compiler: str | None = None) -> Path:
+    def save(
+        self, path: str | Path, compiler: str | None = None, fallbacks: Sequence[NetworkSet] = ()
+    ) -> Path:
         """Write one shared library for all shapes, and its C header; see `Network.save`.
 
         Raises BuildError also when the networks were not compiled together, or when their outputs
         differ in more than shapes.
         """
-        return library.save(Path(path), self.name, [n.program for n in self.networks], compiler)
+        others = [f.programs for f in fallbacks]
+        return library.save(Path(path), self.name, self.programs, compiler, others)
+
+    @property
+    def programs(self) -> tuple[LibraryNetwork, ...]:
+        """What a library is saved from."""
+        return tuple(p for n in self.networks for p in n.programs)

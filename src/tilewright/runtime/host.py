@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import platform
+from collections.abc import Sequence
 
 from tilewright.contract.artifact import Artifact
 from tilewright.ground.errors import RunError
@@ -62,11 +63,16 @@ def needed_features(target: str) -> frozenset[str]:
 
 def check_host(artifact: Artifact) -> None:
     """Raise RunError unless this machine can run `artifact`."""
-    check_target(artifact.entry, artifact.target, elf_machine(artifact.object_code))
+    needs = needed_features(artifact.target)
+    check_targets(artifact.entry, [(artifact.target, needs)], elf_machine(artifact.object_code))
 
 
-def check_target(what: str, target: str, machine: int) -> None:
-    """Raise RunError unless this machine can run code for `target`, of an ELF machine number."""
+def check_targets(
+    what: str, alternatives: Sequence[tuple[str, frozenset[str]]], machine: int
+) -> int:
+    """Which of several alternatives this machine can run, the first: code for a target that needs
+    instruction sets, LLVM's names; of an ELF machine number. Raises RunError for none.
+    """
     host = host_architecture()
     built_for = MACHINES.get(machine, f"ELF machine {machine}")
     if built_for != host:
@@ -74,9 +80,11 @@ def check_target(what: str, target: str, machine: int) -> None:
             f"{what} was compiled for {built_for}, this machine is {host}: compile for "
             f"target 'cpu', or run it on the board through its runner"
         )
-    lacking = sorted(needed_features(target) - _host_features())
-    if lacking:
-        raise RunError(
-            f"{what} was compiled for {target.split()[0]}; this CPU "
-            f"({llvm.get_host_cpu_name()}) lacks {', '.join(lacking)}: compile for target 'cpu'"
-        )
+    for number, (_, needs) in enumerate(alternatives):
+        if needs <= _host_features():
+            return number
+    target, needs = alternatives[-1]  # which asks for least
+    raise RunError(
+        f"{what} was compiled for {target.split()[0]}; this CPU ({llvm.get_host_cpu_name()}) lacks "
+        f"{', '.join(sorted(needs - _host_features()))}: compile for target 'cpu'"
+    )

@@ -30,12 +30,12 @@ from tilewright.ground.files import refuse_output
 from tilewright.runtime.constants import Constants
 from tilewright.runtime.cpu import NativeCode
 from tilewright.runtime.function import CompiledFunction
-from tilewright.runtime.host import check_target, host_architecture
+from tilewright.runtime.host import check_targets, host_architecture
 from tilewright.runtime.native import native
 from tilewright.runtime.shapes import FunctionSet
 from tilewright.runtime.symbols import elf_machine
 
-FORMAT = 7
+FORMAT = 8
 """Of the description and of `tilewright_code`; a loader reads its own only."""
 SECTION = ".tilewright"
 SEAL = "sha256"
@@ -54,9 +54,11 @@ CHUNK_BYTES = 1 << 20
 class LibraryCode(NativeCode):
     """The entry points of one network of a loaded library."""
 
-    def __init__(self, artifact: Artifact, library: ctypes.CDLL, file: Path, number: int) -> None:
+    def __init__(
+        self, artifact: Artifact, library: ctypes.CDLL, number: int, place: tuple[Path, int]
+    ) -> None:
         self._library = library
-        self._place = file, number
+        self._place = place
         words = (ctypes.c_size_t * (4 + 3 * number)).in_dll(library, "tilewright_code")
         self._constants = words[0]
         entry, timed, derive = words[1 + 3 * number :]
@@ -89,12 +91,12 @@ def load_library(path: str | Path) -> CompiledFunction | FunctionSet[CompiledFun
 
 
 def function_of(path: Path, number: int) -> CompiledFunction:
-    """One of the networks of a library."""
+    """One of the networks of a library that this machine runs."""
     return _functions(path)[number]
 
 
 def _functions(path: Path) -> list[CompiledFunction]:
-    """All networks of a library."""
+    """The networks of a library, those that this machine has the instructions for."""
     file = Path(os.path.realpath(path))
     if file.exists() and not file.is_file():
         raise RunError(f"cannot read {path}: it is no regular file")
@@ -105,8 +107,11 @@ def _functions(path: Path) -> list[CompiledFunction]:
             f"{FORMAT}: save the network again with this version"
         )
     artifacts, starts = _networks(file, description)
+    needs = _needs(file, description, len(artifacts))
+    shapes = len(artifacts) // len(needs)
     with file.open("rb") as opened:
-        check_target(str(path), artifacts[0].target, elf_machine(opened.read(HEADER.size)))
+        pairs = [(a.target, words) for a, words in zip(artifacts[::shapes], needs, strict=True)]
+        first = shapes * check_targets(str(path), pairs, elf_machine(opened.read(HEADER.size)))
     if description.get(SEAL) != _digest(file):
         raise RunError(f"{path} is damaged: its bytes are not those that were saved; save it again")
     try:
@@ -115,8 +120,9 @@ def _functions(path: Path) -> list[CompiledFunction]:
         raise RunError(f"cannot load {path}: {error}") from error
     library.tilewright_share_threads(ctypes.c_void_p(native(host_architecture()).parallel))
     functions = []
-    for number, artifact in enumerate(artifacts):
-        code = LibraryCode(artifact, library, file, number)
+    for place, artifact in enumerate(artifacts[first : first + shapes]):
+        number = first + place
+        code = LibraryCode(artifact, library, number, (file, place))
         constants = code.constants(starts[number])
         name = str(description.get("name", artifact.entry))
         functions.append(CompiledFunction(artifact, code=code, constants=constants, name=name))
@@ -187,6 +193,14 @@ def _networks(file: Path, description: Mapping[str, Any]) -> tuple[list[Artifact
     if [len(s) if isinstance(s, list) else None for s in starts] != counts:
         raise RunError(f"{file}: its description places other constants than its networks have")
     return artifacts, starts
+
+
+def _needs(file: Path, description: Mapping[str, Any], networks: int) -> list[frozenset[str]]:
+    """The instruction sets of each alternative that a description lists."""
+    found = description.get("needs")
+    if not isinstance(found, list) or not found or networks % len(found):
+        raise RunError(f"{file}: its description says of no CPU that it can run the networks")
+    return [frozenset(words) for words in found]
 
 
 def _description(file: Path) -> dict[str, Any]:

@@ -8,7 +8,8 @@
 
 Several programs make one library for several input shapes. A C compiler for the target compiles the
 interface and the pool of threads (`runtime/c`), and links. Weights go through the assembler as they
-are (`.incbin`). The library needs libc, libm, and libmvec where kernels call vector math.
+are (`.incbin`). The library needs libc, libm, and libmvec where kernels call vector math; of a CPU
+the instruction sets that its code uses (`instructions.py`), or those of a fallback.
 """
 
 from __future__ import annotations
@@ -17,18 +18,31 @@ import json
 import shlex
 import shutil
 import subprocess
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tilewright.build.library.source import HERE, Description, header_text, source_text
-from tilewright.contract.artifact import Artifact
+from tilewright.build.library.instructions import needed, tool
+from tilewright.build.library.source import (
+    HERE,
+    Description,
+    header_text,
+    refuse_unlike,
+    source_text,
+)
+from tilewright.contract.artifact import Artifact, derive_entry, timed_entry
 from tilewright.ground import __version__
 from tilewright.ground.errors import BuildError, InputError, TargetError
 from tilewright.ground.files import replacing
 from tilewright.ground.settings import Settings
 from tilewright.ground.text import plain
-from tilewright.runtime.constants import Constants, placed_arrays, shared_offsets, write_arrays
+from tilewright.runtime.constants import (
+    ConstantPool,
+    Constants,
+    placed_arrays,
+    shared_offsets,
+    write_arrays,
+)
 from tilewright.runtime.host import host_architecture
 from tilewright.runtime.library import FORMAT, SEAL, SECTION, UNSEALED, refuse_library, seal
 from tilewright.runtime.native import SOURCE
@@ -73,35 +87,56 @@ class LibraryNetwork:
     constants: Constants
 
 
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """The same networks for CPUs that have the instruction sets `needs`, LLVM's words; `parts` are
+    all artifacts by the names of the files that have their code.
+    """
+
+    programs: tuple[LibraryNetwork, ...]
+    parts: Mapping[str, Artifact]
+    needs: frozenset[str]
+
+
 def save(
-    path: Path, title: str, programs: Sequence[LibraryNetwork], compiler: str | None = None
+    path: Path,
+    title: str,
+    programs: Sequence[LibraryNetwork],
+    compiler: str | None = None,
+    fallbacks: Sequence[Sequence[LibraryNetwork]] = (),
 ) -> Path:
     """Write the library `path` and its header beside it; returns the header's path.
 
     Each of `programs` serves other input shapes. What they share, kernels and constants, is in the
     library once. `compiler` is the C compiler's command (None: the usual one for the target).
-    Raises BuildError when the path cannot be written or is no library's, when there is no compiler,
-    or with the compiler's message.
+    Each of `fallbacks` is the same for other CPUs of that architecture: the first that this one
+    has the instructions for runs. One that no CPU would run is left out. Raises BuildError when the
+    path cannot be written or is no library's, when there is no compiler, when a fallback is for
+    another architecture or of another interface, or with the compiler's message.
     """
     try:
         header = refuse_library(path)
     except InputError as error:
         raise BuildError(str(error)) from error
-    artifacts = tuple(p.artifact for p in programs)
-    command = linker_for(Target.parse(artifacts[0].target), compiler)
-    target = CpuTarget.of(artifacts[0].target)
+    groups = [tuple(programs), *map(tuple, fallbacks)]
+    command = linker_for(Target.parse(programs[0].artifact.target), compiler)
+    refuse_unlike(title, [[p.artifact for p in group] for group in groups])
+    target = CpuTarget.of(programs[0].artifact.target)
     name = header.stem
-    starts, size = shared_offsets([p.constants for p in programs])
-    description = Description(name, plain(path.name), title, __version__, artifacts, starts, size)
-    linked = _linked(title, programs)
     try:
         with replacing(path) as part:
             folder = part.parent
+            made = _alternatives(command, folder, title, groups)
+            every = [p for one in made for p in one.programs]
+            pool = ConstantPool()
+            constants = [p.constants if len(made) == 1 else p.constants.pooled(pool) for p in every]
+            starts, size = shared_offsets(constants)
+            artifacts, needs = tuple(p.artifact for p in every), tuple(one.needs for one in made)
+            words = plain(path.name), title, __version__
+            description = Description(name, *words, artifacts, starts, size, needs)
             _write_sources(folder, description, target)
-            arrays = placed_arrays([p.constants for p in programs], starts)
-            write_arrays(folder / "constants.bin", arrays, size)
-            objects = _write_objects(folder, linked)
-            _link(command, folder, path.name, objects, linked)
+            write_arrays(folder / "constants.bin", placed_arrays(constants, starts), size)
+            _link(command, folder, path.name, {n: a for one in made for n, a in one.parts.items()})
             seal(part)
             with replacing(header) as text:
                 (folder / header.name).replace(text)
@@ -157,6 +192,7 @@ def _write_sources(folder: Path, d: Description, target: CpuTarget) -> None:
         "version": d.version,
         "artifacts": [a.header() for a in d.artifacts],
         "constants": d.starts,
+        "needs": [sorted(words) for words in d.needs],
     }
     section = CONSTANT_SECTIONS[target.architecture]
     (folder / f"{d.name}.h").write_text(header_text(d), encoding="utf-8")
@@ -166,22 +202,52 @@ def _write_sources(folder: Path, d: Description, target: CpuTarget) -> None:
     (folder / "description.json").write_text(json.dumps(about))
 
 
-def _write_objects(folder: Path, linked: Sequence[Artifact]) -> list[str]:
-    """The object files, named relative to `folder`."""
-    names = [f"code{i}.o" for i in range(len(linked))]
-    for name, artifact in zip(names, linked, strict=True):
-        (folder / name).write_bytes(artifact.object_code)
-    return names
+def _alternatives(
+    command: Sequence[str], folder: Path, title: str, groups: Sequence[tuple[LibraryNetwork, ...]]
+) -> list[Alternative]:
+    """The groups whose code some CPU runs that has not enough for an earlier one, their code
+    written to `folder`.
+    """
+    found: list[Alternative] = []
+    for number, group in enumerate(groups):
+        parts = {f"code{number}_{i}.o": a for i, a in enumerate(_linked(title, group))}
+        for name, artifact in parts.items():
+            (folder / name).write_bytes(artifact.object_code)
+        target = CpuTarget.of(group[0].artifact.target)
+        needs = needed(command, [folder / name for name in parts], target)
+        if any(earlier.needs <= needs for earlier in found):
+            continue
+        if number:
+            ends = f"_fallback{number}"
+            _rename(command, folder, parts, ends)
+            group = tuple(
+                replace(p, artifact=replace(p.artifact, entry=p.artifact.entry + ends))
+                for p in group
+            )
+        found.append(Alternative(group, parts, needs))
+    return found
+
+
+def _rename(command: Sequence[str], folder: Path, parts: Mapping[str, Artifact], ends: str) -> None:
+    """Let the names that object files have for others end differently."""
+    objcopy = tool(command, "objcopy")
+    if objcopy is None:
+        raise BuildError(
+            f"a library with a fallback needs objcopy, which {command[0]} does not find. "
+            f"On Debian: apt-get install binutils"
+        )
+    pairs = [(a.entry, a.entry + ends) for a in parts.values()]
+    lines = [f"{f(old)} {f(new)}\n" for old, new in pairs for f in (str, timed_entry, derive_entry)]
+    (folder / "names").write_text("".join(lines))
+    for file in parts:
+        words = [objcopy, "--redefine-syms=names", file]
+        subprocess.run(words, cwd=folder, capture_output=True, check=True)
 
 
 def _link(
-    command: Sequence[str],
-    folder: Path,
-    library: str,
-    objects: Sequence[str],
-    linked: Sequence[Artifact],
+    command: Sequence[str], folder: Path, library: str, parts: Mapping[str, Artifact]
 ) -> None:
-    undefined = {n for a in linked for n in undefined_symbols(a.object_code)}
+    undefined = {n for a in parts.values() for n in undefined_symbols(a.object_code)}
     libraries = ["-lm"]
     if any(n.startswith(VECTOR_PREFIX) for n in undefined):
         libraries.insert(0, "-lmvec")
@@ -201,7 +267,7 @@ def _link(
             ),
             *(f"-I{folder}" for folder in (HERE, SOURCE)),
             *(f"-Wl,{word}" for word in (*linker, "--as-needed", "-znoexecstack")),
-            *("-pthread", "-o", library, "model.c", "data.s", *objects, *libraries),
+            *("-pthread", "-o", library, "model.c", "data.s", *parts, *libraries),
         ],
         cwd=folder,
         capture_output=True,

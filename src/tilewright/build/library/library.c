@@ -1,15 +1,17 @@
 /* The C interface of a saved network. Included by a generated file that has the model's header and
 
      TW(name)                 the name with the model's prefix
-     NETWORKS                 how many there are, one for each set of input shapes
+     NETWORKS                 how many there are, one for each set of input shapes of each kind of CPU
+     SHAPES                   how many of them are for one kind of CPU
      ENTRIES(each)            each(entry, timed, derive) for all of them: the native entry points
                               (see tilewright/network/entry.py), and what computes what follows
                               from sizes, or NULL
      INPUTS, OUTPUTS          how many each of them has
      CONSTANTS                the most that one has
      INTERFACE                the number that stands for inputs and outputs
-     CPU_FITS                 whether this CPU has what the code needs, an expression
-     LACKING                  the message when it has not
+     FIRST_NETWORK            the first of those that this CPU has the instructions for, -1 if there
+                              are none; an expression
+     LACKING                  the message when there are none
      REFUSALS                 how many reasons there are for which a run may end early
      refusals                 these, as text
      COMPUTES                 whether runs find sizes
@@ -84,7 +86,7 @@ static int32_t quota_cores(void) {
 
 struct TW(context) {
   int32_t threads;
-  int network; /* which of them runs */
+  int first, network; /* the first of those for this CPU; which of them runs */
   void *staged[ARGUMENTS + 1]; /* aligned memory for arguments that are not; NULL until needed */
   void *buffers[GIVEN + CONSTANTS + OUTPUTS + 1];
   unsigned char *scratch;
@@ -92,7 +94,10 @@ struct TW(context) {
   int64_t length; /* rows that states have */
 };
 
-PUBLIC const tilewright_model *TW(model)(void) { return models; }
+PUBLIC const tilewright_model *TW(model)(void) {
+  const int first = FIRST_NETWORK;
+  return &models[first < 0 ? 0 : first];
+}
 
 PUBLIC const char *TW(message)(int status) {
   if (status >= TILEWRIGHT_REFUSED && status < TILEWRIGHT_REFUSED + REFUSALS)
@@ -192,8 +197,10 @@ PUBLIC int TW(create_checked)(TW(context) **context, int threads, uint32_t inter
   if (context == NULL) return TILEWRIGHT_BAD_ARGUMENT;
   *context = NULL;
   if (interface != INTERFACE) return TILEWRIGHT_WRONG_HEADER;
-  if (threads < 0 || threads > models->threads) return TILEWRIGHT_BAD_ARGUMENT;
-  if (!(CPU_FITS)) return TILEWRIGHT_WRONG_CPU;
+  const int network = FIRST_NETWORK;
+  if (network < 0) return TILEWRIGHT_WRONG_CPU;
+  const int64_t most = models[network].threads;
+  if (threads < 0 || threads > most) return TILEWRIGHT_BAD_ARGUMENT;
   TW(context) *made = calloc(1, sizeof *made);
   if (made == NULL) return TILEWRIGHT_NO_MEMORY;
   made->scratch = aligned_memory(models->scratch_bytes);
@@ -207,10 +214,11 @@ PUBLIC int TW(create_checked)(TW(context) **context, int threads, uint32_t inter
     return TILEWRIGHT_NO_MEMORY;
   }
   tw_limit_cores(quota_cores());
-  made->threads = threads == 0 ? (int32_t)models->threads : threads;
+  made->threads = threads == 0 ? (int32_t)most : threads;
+  made->first = network;
   const int64_t *first[INPUTS + 1];
-  for (int i = 0; i < INPUTS; i++) first[i] = models->inputs[i].shape;
-  use(made, 0, first);
+  for (int i = 0; i < INPUTS; i++) first[i] = models[network].inputs[i].shape;
+  use(made, network, first);
   *context = made;
   return TILEWRIGHT_OK;
 }
@@ -230,8 +238,8 @@ PUBLIC int TW(reshape)(TW(context) *context, const int64_t *const *shapes) {
 #if STATES
   if (context->length > MOST_LENGTH) return TILEWRIGHT_FULL;
 #endif
-  for (int number = 0; number < NETWORKS; number++)
-    if (use(context, number, shapes)) return TILEWRIGHT_OK;
+  for (int i = 0; i < SHAPES; i++)
+    if (use(context, context->first + i, shapes)) return TILEWRIGHT_OK;
   return TILEWRIGHT_WRONG_SHAPE;
 }
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from math import prod
@@ -24,10 +24,10 @@ from tilewright.contract.artifact import (
     timed_entry,
 )
 from tilewright.ground.errors import BuildError
-from tilewright.runtime.host import ARM_HWCAPS, needed_features
+from tilewright.runtime.host import ARM_HWCAPS
 from tilewright.runtime.library import FORMAT
 from tilewright.runtime.sizes import size_tables
-from tilewright.target import CpuTarget
+from tilewright.target import CpuTarget, Target
 from tilewright.target.cpu import ARCH_REQ_XCOMP_PERM, XTILEDATA
 
 HERE = Path(__file__).parent
@@ -44,11 +44,13 @@ GCC_FEATURES = frozenset(
         *("sse3", "ssse3", "sse4.1", "sse4.2", "popcnt", "avx", "avx2", "fma", "bmi", "bmi2"),
         *("avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl", "avx512ifma", "avx512vbmi"),
         *("avx512vbmi2", "avx512vnni", "avx512bitalg", "avx512vpopcntdq", "gfni", "vpclmulqdq"),
+        "sse4a",
     )
 )
 # Where CPUID's leaf 7 tells of others: (its part, the word of its answer, bit).
 LEAF_7 = {
     "avxvnni": (1, 0, 4),
+    "avxvnniint8": (1, 3, 4),
     "avx512bf16": (1, 0, 5),
     "amx-bf16": (0, 3, 22),
     "avx512fp16": (0, 3, 23),
@@ -69,9 +71,8 @@ static unsigned leaf7(unsigned part, int word) {
 class Description:
     """What is generated from. `name` is the prefix of all names, `library` the file's name,
     `title` the network's own name. Each of `artifacts` is the network for other input shapes, and
-    its constants begin at `starts` in a block of `constant_bytes`.
-
-    Raises BuildError when their inputs or outputs differ in more than shapes.
+    its constants begin at `starts` in a block of `constant_bytes`. As many of them as there are
+    shapes are for CPUs that have the instruction sets `needs[0]`, the next ones for `needs[1]`, ….
     """
 
     name: str
@@ -81,24 +82,43 @@ class Description:
     artifacts: tuple[Artifact, ...]
     starts: tuple[tuple[int, ...], ...]
     constant_bytes: int
-
-    def __post_init__(self) -> None:
-        first, *others = [[(s.name, s.dtype) for s in _interface(a)] for a in self.artifacts]
-        if others and any(a.states for a in self.artifacts):
-            raise BuildError(f"{self.title}: a library of a network with a state has no other ones")
-        if any(other != first for other in others):
-            raise BuildError(
-                f"{self.title}: the networks of a library have the same inputs and outputs but for "
-                f"their shapes, not {first} and {next(o for o in others if o != first)}"
-            )
+    needs: tuple[frozenset[str], ...]
 
     @property
-    def interface(self) -> int:
-        """The number that stands for the inputs and outputs, 32 bits."""
-        parts = (part for a in self.artifacts for part in (a.inputs, a.outputs, a.sizes))
-        specs = [[str(s) for s in part] for part in parts]
-        digest = hashlib.sha256(json.dumps([FORMAT, *specs]).encode()).digest()
-        return int.from_bytes(digest[:4], "little")
+    def shapes(self) -> int:
+        """For how many sets of input shapes there are networks."""
+        return len(self.artifacts) // len(self.needs)
+
+
+def refuse_unlike(title: str, groups: Sequence[Sequence[Artifact]]) -> None:
+    """Raise BuildError unless the networks of the first group differ in shapes alone, and those of
+    others, its fallbacks, in nothing.
+    """
+    artifacts, *others = groups
+    first, *rest = [[(s.name, s.dtype) for s in _interface(a)] for a in artifacts]
+    if rest and any(a.states for a in artifacts):
+        raise BuildError(f"{title}: a library of a network with a state has no other ones")
+    if any(other != first for other in rest):
+        raise BuildError(
+            f"{title}: the networks of a library have the same inputs and outputs but for "
+            f"their shapes, not {first} and {next(o for o in rest if o != first)}"
+        )
+    target, number = CpuTarget.of(artifacts[0].target), interface(artifacts)
+    for other in others:
+        kind = Target.parse(other[0].target)
+        if kind.generation != target.generation or interface(other) != number:
+            raise BuildError(
+                f"{title}: a fallback is the same model for the same shapes, compiled for "
+                f"another CPU of {target.architecture}; that for {kind.kind}:{kind.name} is not"
+            )
+
+
+def interface(artifacts: Sequence[Artifact]) -> int:
+    """The number that stands for the inputs and outputs, 32 bits."""
+    parts = (part for a in artifacts for part in (a.inputs, a.outputs, a.sizes))
+    specs = [[str(s) for s in part] for part in parts]
+    digest = hashlib.sha256(json.dumps([FORMAT, *specs]).encode()).digest()
+    return int.from_bytes(digest[:4], "little")
 
 
 def _interface(artifact: Artifact) -> tuple[BufferSpec, ...]:
@@ -111,7 +131,7 @@ def header_text(d: Description) -> str:
     ins, outs = _arguments("in", inputs), _arguments("out", outputs)
     parameters = [f", const {_c_type(s)} *{n}" for n, s in zip(ins, inputs, strict=True)]
     parameters += [f", {_c_type(s)} *{n}" for n, s in zip(outs, outputs, strict=True)]
-    each = zip(*map(_interface, d.artifacts), strict=True)
+    each = zip(*map(_interface, d.artifacts[: d.shapes]), strict=True)
     listed = [f"     {n}  {_either(specs)}" for n, specs in zip(ins + outs, each, strict=True)]
     listed += [f"     {size}" for size in dict.fromkeys(s for a in d.artifacts for s in a.sizes)]
     text = (HERE / "model.h").read_text()
@@ -131,14 +151,13 @@ def header_text(d: Description) -> str:
         parameters="".join(parameters),
         inputs=", ".join(ins) or "0",
         outputs=", ".join(outs) or "0",
-        interface=d.interface,
+        interface=interface(d.artifacts[: d.shapes]),
     )
 
 
 def source_text(d: Description) -> str:
     """The C file that a library's interface is compiled from."""
     first = d.artifacts[0]
-    target = CpuTarget.of(first.target)
     derives = [derive_entry(a.entry) if a.sizes else "NULL" for a in d.artifacts]
     entries = " ".join(
         f"each({a.entry}, {timed_entry(a.entry)}, {derive})"
@@ -151,15 +170,16 @@ def source_text(d: Description) -> str:
         '#include "call.h"',
         f"#define TW(x) {d.name}_##x",
         f"#define NETWORKS {len(d.artifacts)}",
+        f"#define SHAPES {d.shapes}",
         f"#define ENTRIES(each) {entries}",
         f"#define INPUTS {len(first.given)}",
         f"#define CONSTANTS {max(counts)}",
         f"#define OUTPUTS {len(first.outputs)}",
-        f"#define INTERFACE {d.interface}u",
+        f"#define INTERFACE {interface(d.artifacts[: d.shapes])}u",
         f"#define EXTENTS {max(sum(len(s.shape) for s in _interface(a)) for a in d.artifacts)}",
         f"#define COMPUTES {int(any(a.computed for a in d.artifacts))}",
         f"#define VALUES {max(len(a.sizes) + len(a.derived) for a in d.artifacts)}",
-        *_cpu_check(target, sorted(needed_features(first.target))),
+        *_cpu_choice(d),
         *_table("int", "constant_counts", counts),
     ]
     for i, starts in enumerate(d.starts):
@@ -182,13 +202,14 @@ def source_text(d: Description) -> str:
     lines += [*_table("int64_t", "item_bytes", [*items, 0]), *_sizes(d.artifacts, derives)]
     lines += _states(first)
     scratch_bytes = max(a.scratch_bytes for a in d.artifacts)
-    about = f"{_string(d.title)}, {_string(d.version)}, {_string(first.target)}"
+    title = f"{_string(d.title)}, {_string(d.version)}"
     rows = []
     for i, a in enumerate(d.artifacts):
         lines += _tensors(f"inputs{i}", a.given, a) + _tensors(f"outputs{i}", a.outputs, a)
-        following = f"&models[{i + 1}]" if i + 1 < len(d.artifacts) else "NULL"
+        following = f"&models[{i + 1}]" if (i + 1) % d.shapes else "NULL"
+        about = f"{title}, {_string(a.target)}, {CpuTarget.of(a.target).cores}"
         rows += [
-            f"  {{{FORMAT}, {about}, {target.cores}, {scratch_bytes}, {d.constant_bytes},",
+            f"  {{{FORMAT}, {about}, {scratch_bytes}, {d.constant_bytes},",
             f"   {len(a.given)}, inputs{i}, {len(a.outputs)}, outputs{i}, {following}}},",
         ]
     lines += ["static const tilewright_model models[] = {", *rows, "};"]
@@ -206,29 +227,38 @@ def _either(specs: Sequence[BufferSpec]) -> str:
     return f"{specs[0].name}: {specs[0].dtype}{' or '.join(shapes)}"
 
 
-def _cpu_check(target: CpuTarget, features: list[str]) -> list[str]:
-    """CPU_FITS and LACKING, and what they need."""
-    listed = ", ".join(features)
-    need = f"this CPU lacks instructions of {target.cpu}, which the library was compiled for"
-    lacking = f"#define LACKING {_string(f'{need}: {listed}')}"
+def _cpu_choice(d: Description) -> list[str]:
+    """FIRST_NETWORK and LACKING, and what they need."""
+    includes = dict[str, None]()
+    choice, lacks = "-1", []
+    for number, words in reversed([*enumerate(d.needs)]):
+        target = CpuTarget.of(d.artifacts[number * d.shapes].target)
+        tests = [*_cpu_tests(target, sorted(words), includes)]
+        choice = f"({' && '.join(tests) or '1'}) ? {number * d.shapes} : {choice}"
+        lacks.append(f"{target.cpu}: {', '.join(sorted(words))}")
+    lacking = f"this CPU lacks instructions of {'; or of '.join(reversed(lacks))}"
+    start = "__builtin_cpu_init(), " * (target.architecture == "x86_64")
+    return [
+        *includes,
+        f"#define LACKING {_string(lacking)}",
+        f"#define FIRST_NETWORK ({start}{choice})",
+    ]
+
+
+def _cpu_tests(target: CpuTarget, words: list[str], includes: dict[str, None]) -> Iterator[str]:
+    """Expressions that are true where a CPU has the instruction sets `words`."""
     if target.architecture == "x86_64":
-        tests = [f'__builtin_cpu_supports("{f}")' for f in features if f in GCC_FEATURES]
-        bits = [LEAF_7[f] for f in features if f in LEAF_7]
-        tests += [f"(leaf7({part}, {word}) >> {bit} & 1)" for part, word, bit in bits]
-        if bits:
-            lacking = LEAF_7_C + lacking
-        if "amx-tile" in features:  # the kernel's word for the CPU's, and its permission
-            asked = f"{ARCH_REQ_XCOMP_PERM}, {XTILEDATA}"
-            tests.append(f"syscall(SYS_arch_prctl, {asked}) == 0")
-            lacking = f"#include <sys/syscall.h>\n#include <unistd.h>\n{lacking}"
-        return [lacking, f"#define CPU_FITS (__builtin_cpu_init(), {' && '.join(tests) or '1'})"]
-    masks: dict[int, int] = {}
-    for feature in features:
-        if feature in ARM_HWCAPS:
-            kind, bit = ARM_HWCAPS[feature]
-            masks[kind] = masks.get(kind, 0) | 1 << bit
-    tests = [f"(getauxval({k}) & {m}ul) == {m}ul" for k, m in sorted(masks.items())]
-    return ["#include <sys/auxv.h>", lacking, f"#define CPU_FITS ({' && '.join(tests) or '1'})"]
+        yield from (f'__builtin_cpu_supports("{w}")' for w in words if w in GCC_FEATURES)
+        for part, word, bit in (LEAF_7[w] for w in words if w in LEAF_7):
+            includes[LEAF_7_C] = None
+            yield f"(leaf7({part}, {word}) >> {bit} & 1)"
+        if "amx-tile" in words:  # the kernel's word for the CPU's, and its permission
+            includes["#include <sys/syscall.h>\n#include <unistd.h>"] = None
+            yield f"syscall(SYS_arch_prctl, {ARCH_REQ_XCOMP_PERM}, {XTILEDATA}) == 0"
+        return
+    includes["#include <sys/auxv.h>"] = None
+    for kind, bit in (ARM_HWCAPS[w] for w in words if w in ARM_HWCAPS):
+        yield f"(getauxval({kind}) >> {bit} & 1)"
 
 
 def _sizes(artifacts: Sequence[Artifact], derives: Sequence[str]) -> list[str]:

@@ -109,6 +109,7 @@ from tilewright.expr.operators.movement import (
     broadcast_to,
     concat,
     depth_to_space,
+    element,
     flatten,
     gather,
     gather_elements,

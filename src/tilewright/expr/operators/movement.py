@@ -169,6 +169,11 @@ def stack(tensors: Sequence[Tensor], axis: int = 0, *, name: str = "stack") -> T
     return concat(widened, at, name=name)
 
 
+def element(x: Tensor, *, at: int, name: str = "element") -> Tensor:
+    """`x[at]` of a vector, a tensor without dimensions."""
+    return compute((), lambda: x[at], name=name)
+
+
 def strided_slice(
     x: Tensor,
     starts: Sequence[Extent],

@@ -17,7 +17,7 @@ from tilewright.graph.ir import Graph, Node
 from tilewright.graph.passes.channels_last import channels_last
 from tilewright.graph.passes.fold_affine import fold_affine
 from tilewright.graph.passes.fold_constants import fold_constants
-from tilewright.graph.passes.merge import closed_forms, merge_equal, merge_pads
+from tilewright.graph.passes.merge import closed_forms, merge_equal, merge_pads, numbers_apart
 from tilewright.graph.passes.permute_weights import permute_weights
 from tilewright.graph.passes.row_windows import row_windows
 
@@ -33,6 +33,7 @@ PASSES: tuple[Pass, ...] = (
     permute_weights,
     row_windows,
     merge_equal,
+    numbers_apart,
 )
 
 

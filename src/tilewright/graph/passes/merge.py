@@ -17,6 +17,10 @@ CLOSED_FORMS = {("tanh", "softplus"): "tanh_softplus"}
 """(operator, the one that makes its operand) -> what both are together."""
 
 
+NUMBERS = ("cast_to", "element")
+"""Operators whose results, where they are single numbers, every reader has of its own."""
+
+
 def closed_forms(graph: Graph) -> Graph:
     """`graph` with the pairs of CLOSED_FORMS as one operator each."""
     producers = graph.producers()
@@ -28,6 +32,28 @@ def closed_forms(graph: Graph) -> Graph:
             rewriter.keep(node)
             continue
         rewriter.replace(node.output, rewriter.builder.emit(both, *rewriter.operands(inner)))
+    return rewriter.finish()
+
+
+def numbers_apart(graph: Graph) -> Graph:
+    """`graph` with single numbers that are taken from a vector, or converted, by each reader for
+    itself: in registers, where they would be a kernel's result.
+    """
+    producers = graph.producers()
+    rewriter = Rewriter(graph)
+
+    def own(value: Value) -> Value:
+        node = producers.get(value)
+        if node is None or node.op not in NUMBERS or any(n != 1 for n in value.extents):
+            return rewriter.value(value)
+        return rewriter.builder.copy(node, [own(v) for v in node.inputs])
+
+    for node in graph.nodes:
+        if node.control is not None:
+            rewriter.keep(node)
+            continue
+        inputs = [own(v) for v in node.inputs]
+        rewriter.replace(node.output, rewriter.builder.copy(node, inputs))
     return rewriter.finish()
 
 

@@ -111,7 +111,7 @@ def _unsigned(call: OperatorCall, x: Value, zero: Zero) -> tuple[Value, Zero]:
     """The same differences of unsigned bytes."""
     if x.dtype == "uint8":
         return x, zero
-    return _moved(call, x, MIDDLE, "uint8"), _moved(call, zero or _none(call), MIDDLE, "int32")
+    return _moved(call, x, MIDDLE, "uint8"), _live(_moved(call, zero, MIDDLE, "int32"))
 
 
 def _signed(call: OperatorCall, w: Value, zero: Zero) -> tuple[Value, Zero]:
@@ -125,17 +125,17 @@ def _signed(call: OperatorCall, w: Value, zero: Zero) -> tuple[Value, Zero]:
             return call.literal(values.astype(np.int8)), None
     if w.dtype == "int8":
         return w, zero
-    return _moved(call, w, -MIDDLE, "int8"), _moved(call, zero or _none(call), -MIDDLE, "int32")
+    return _moved(call, w, -MIDDLE, "int8"), _live(_moved(call, zero, -MIDDLE, "int32"))
 
 
-def _moved(call: OperatorCall, x: Value, by: int, kind: str) -> Value:
+def _moved(call: OperatorCall, x: Zero, by: int, kind: str) -> Value:
     """`x + by` as another kind of integer."""
-    number = call.literal(np.int32(by))
-    return call.cast(call.emit("add", call.cast(x, "int32"), number), kind)
-
-
-def _none(call: OperatorCall) -> Value:
-    return call.literal(np.int32(0))
+    step = np.array(by, np.int32)
+    if x is None:
+        return call.literal(step.astype(kind))
+    if x.constant is not None:
+        return call.literal((x.constant + step).astype(kind))
+    return call.cast(call.emit("add", call.cast(x, "int32"), call.literal(step)), kind)
 
 
 def _live(zero: Zero) -> Zero:

@@ -18,7 +18,6 @@ import onnx
 from tilewright.expr.contraction.groups import NARROW
 from tilewright.expr.dtypes import DTYPES, FEW_BITS, dtype
 from tilewright.expr.nodes import Extent
-from tilewright.expr.operators.shapes import number
 from tilewright.graph.ir import Value
 from tilewright.graph.onnx.ops import contraction
 from tilewright.graph.onnx.ops.call import (
@@ -42,6 +41,8 @@ from tilewright.ground.errors import ExprError
 
 SHORTEST = 8
 """Products of a sum along one axis: fewer are multiplied as floats."""
+FEWEST = 16
+"""Rows and columns of a product of two activations: with fewer, laying one out takes as long."""
 
 
 def spread(call: OperatorCall, value: Value, x: Value, axis: int, block: int) -> Value:
@@ -114,7 +115,11 @@ def dynamic_quantize(call: OperatorCall, x: Value) -> Sequence[Value]:
     low, high = call.emit("minimum", low, none), call.emit("maximum", high, none)
     scale = call.emit("divide", call.emit("subtract", high, low), most)
     zero = call.emit("subtract", none, call.emit("divide", low, scale))
-    zero = rounded(call, zero, None, "uint8")
+    limited = call.emit("clip", call.emit("round_half_even", zero), low=0.0, high=255.0)
+    # One value, so that one kernel makes both.
+    both = call.emit("where", call.literal(np.array([True, False])), scale, limited)
+    scale, zero = (call.emit("element", both, at=i) for i in range(2))
+    zero = call.cast(zero, "uint8")
     return [quantize(call, x, scale, zero), scale, zero]
 
 
@@ -178,12 +183,12 @@ def of_bytes(
     call: OperatorCall, x: Value, w: Value, channel: int, depth: Extent
 ) -> tuple[Quantised, Quantised] | None:
     """The bytes that a contraction may multiply instead of floats: of an image or matrix in one
-    scale, by constants in one scale a `channel`, over so many that instructions for dots gain.
+    scale, by what has one scale a `channel`, over so many that instructions for dots gain.
     """
     left, right = Quantised.of(call, x), Quantised.of(call, w)
-    if left is None or right is None or right.x.constant is None:
+    if left is None or right is None:
         return None
-    if number(depth, x.name) < SHORTEST:
+    if not isinstance(depth, int) or depth < SHORTEST:
         return None
     zeros = right.zero is None or right.zero.elements in (1, right.scale.elements)
     one = left.scale.rank == 0 and (left.zero is None or left.zero.rank == 0)
@@ -191,14 +196,20 @@ def of_bytes(
 
 
 def matmul(call: OperatorCall, a: Value, b: Value) -> Value:
+    return _product(call, a, b) or packed_product(call, a, b) or contraction.matmul(call, a, b)
+
+
+def _product(call: OperatorCall, a: Value, b: Value) -> Value | None:
+    """The product of matrices of bytes, in floats; None of others, and of two small ones that are
+    computed.
+    """
     found = None if min(a.rank, b.rank) < 2 else of_bytes(call, a, b, b.rank - 1, a.extents[-1])
     if found is None:
-        return packed_product(call, a, b) or contraction.matmul(call, a, b)
-    return _product(call, *found)
-
-
-def _product(call: OperatorCall, left: Quantised, right: Quantised) -> Value:
-    """The product of matrices of bytes, in floats."""
+        return None
+    left, right = found
+    around = a.extents[-2], b.extents[-1]
+    if right.x.constant is None and any(isinstance(n, int) and n < FEWEST for n in around):
+        return None
     sums = matmul_sums(call, left.x, right.x, left.zero, right.zero)
     scale = call.emit("multiply", left.scale, right.scale)
     return call.emit("multiply", call.cast(sums, "float32"), scale)
@@ -218,8 +229,7 @@ def gemm(
     y = None
     if not transA and alpha == beta == 1.0:
         right = call.builder.transpose(b, (1, 0)) if transB else b
-        found = of_bytes(call, a, right, 1, a.extents[1])
-        y = packed_product(call, a, right) if found is None else _product(call, *found)
+        y = _product(call, a, right) or packed_product(call, a, right)
     if y is None:
         return contraction.gemm(call, a, b, c, alpha=alpha, beta=beta, transA=transA, transB=transB)
     return y if c is None else call.emit("add", y, c)
@@ -232,7 +242,7 @@ def conv(call: OperatorCall, x: Value, w: Value, bias: Value | None = None, **wi
         dilation = (window.get("dilations") or (1,))[-1]
         rows = has_rows(taps, channels, outputs, dilation)
         found = of_bytes(call, x, w, 0, channels * taps if rows else channels)
-    if found is None:
+    if found is None or found[1].x.constant is None:
         return contraction.conv(call, x, w, bias, **window)
     left, right = found
     sums = conv_sums(call, left.x, right.x, left.zero, right.zero, **window)
