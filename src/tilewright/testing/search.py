@@ -35,7 +35,7 @@ class SpaceSuite:
 
     def drawn(self, space: Space) -> list[tuple[int, list[int], Gene]]:
         """Random candidates: the number of their sketch, their row, their gene."""
-        some = space.sample(np.random.default_rng(0), self.rows)
+        some = space.canonical(space.sample(np.random.default_rng(0), self.rows))
         pairs = zip(some.sketch.tolist(), some.rows, strict=True)
         return [(k, row.tolist(), space.gene(k, row)) for k, row in pairs]
 
