@@ -51,7 +51,10 @@ def test_every_operator(part: int) -> None:
 
 @pytest.mark.cpu
 @pytest.mark.no_cover
-@pytest.mark.parametrize("part", range(OTHER_PARTS))
+@pytest.mark.parametrize(
+    "part",
+    [pytest.param(p, marks=pytest.mark.thorough if p % 2 else ()) for p in range(OTHER_PARTS)],
+)
 def test_every_other_type(part: int) -> None:
     check_passed(chosen()[1][part::OTHER_PARTS])
 
