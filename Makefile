@@ -14,6 +14,9 @@ COVERAGE ?=
 BIN := $(VENV)/bin
 COVER := $(if $(COVERAGE),--cov=tilewright --cov-report=term:skip-covered --cov-fail-under=$(COVERAGE))
 
+# mypy has one core, and the tests have waits: they share the time.
+MAKEFLAGS += --jobs=2
+
 .PHONY: demo test lint types layers pytest clean
 
 demo: $(VENV)/.installed-demo

@@ -46,12 +46,12 @@ from benchmarks.reuse_records import (
     where_of,
     write_results,
 )
+from benchmarks.selective import TOP
 from benchmarks.slices import reported
 from benchmarks.turns import chosen
 from tilewright.cli.console import output
 from tilewright.records.database import Database
 from tilewright.records.rows import DEFAULT
-from tilewright.search.reuse.selective import TOP
 from tilewright.search.reuse.strategy import LENGTH
 from tilewright.search.strategies.table import Maker
 

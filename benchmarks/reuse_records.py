@@ -24,6 +24,7 @@ import tilewright as tw
 from benchmarks.deadline import Deadline
 from benchmarks.operator_sets import Workload
 from benchmarks.provenance import kept_file, provenance
+from benchmarks.selective import TOP, TopKStrategy
 from benchmarks.simulated_gpu import SimulatedGpu
 from benchmarks.tuning_log import TuningLog
 from tilewright.build import default_gene
@@ -47,7 +48,6 @@ from tilewright.search.reuse.hierarchical import HierarchicalStrategy
 from tilewright.search.reuse.plan import Costs
 from tilewright.search.reuse.rounds import expected_programs
 from tilewright.search.reuse.run import Planned
-from tilewright.search.reuse.selective import TOP, TopKStrategy
 from tilewright.search.reuse.strategy import Relative
 from tilewright.search.strategies.table import STRATEGIES, Maker
 from tilewright.search.task_scheduler import TaskScheduler

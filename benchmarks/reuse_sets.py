@@ -68,6 +68,7 @@ from benchmarks.reuse_records import (
     timed,
     where_of,
 )
+from benchmarks.selective import clusters
 from benchmarks.slices import reported
 from benchmarks.tuning_log import TuningLog
 from benchmarks.turns import chosen
@@ -80,7 +81,6 @@ from tilewright.search.objectives import ObjectiveModel
 from tilewright.search.progress import Callback
 from tilewright.search.reuse.edges import WHOLE
 from tilewright.search.reuse.plan import COSTS, Costs, Plan
-from tilewright.search.reuse.selective import clusters
 from tilewright.search.strategies.table import Maker
 from tilewright.search.task_scheduler import TaskScheduler
 from tilewright.search.tasks import TuningTask, infos_of

@@ -32,12 +32,22 @@ GOLDEN = Path(__file__).parent / "golden"
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite the golden files")
     parser.addoption("--rows", type=int, default=48, help="candidates an operator (features)")
-    parser.addoption("--native-rows", type=int, default=4, help="compiled candidates an operator")
+    parser.addoption("--native-rows", type=int, help="compiled candidates an operator")
     parser.addoption(
         "--manifest-rows", type=int, default=2, help="candidates a workload (manifest)"
     )
-    parser.addoption("--programs", type=int, default=2560, help="random programs (properties)")
+    parser.addoption("--programs", type=int, help="random programs (properties)")
     parser.addoption("--thorough", action="store_true", help="cases that take long, too")
+
+
+USUAL = {"native_rows": (2, 4), "programs": (1280, 2560)}
+"""How many, and with --thorough."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    for name, numbers in USUAL.items():
+        if getattr(config.option, name, 0) is None:
+            setattr(config.option, name, numbers[config.option.thorough])
 
 
 LONG = ("test_cluster", "test_light_models", "test_end_to_end", "test_hostile_models",

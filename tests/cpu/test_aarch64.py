@@ -75,7 +75,7 @@ class Kernel:
     [
         pytest.param("cpu:cortex-a53", (*PAPER, *MATH), 2, marks=pytest.mark.thorough),
         ("cpu:cortex-a53 cores=1", (*NORMS, *TYPES), 1),
-        ("cpu:cortex-a76 cores=2", (*POOLING, *TYPES), 1),
+        ("cpu:cortex-a76 cores=2", POOLING, 1),
     ],
 )
 def test_programs_run_under_qemu(

@@ -1,12 +1,12 @@
 """From a task to a tuned, compiled, right function: real builders, runners and records.
 
-tw.tune(task, trials=32, db=…) → records → tw.compile(task, db=…) → the best record's program
+tw.tune(task, trials=16, db=…) → records → tw.compile(task, db=…) → the best record's program
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
@@ -35,7 +35,7 @@ from tilewright.search.progress import Progress
 
 pytestmark = pytest.mark.cpu
 
-TRIALS = 32
+TRIALS = 16
 QUICK = RunOptions(repeats=2, min_repeat_ms=2)
 
 
@@ -91,12 +91,25 @@ def recorded(db: Path) -> list[Trial]:
         return list(database.trials())
 
 
-@pytest.mark.parametrize("make", [matmul, conv])
-def test_a_tuned_task_compiles_to_its_best_record(
-    make: Callable[[], tw.Task], tmp_path: Path
-) -> None:
-    task, db = make(), tmp_path / "t.db"
-    result = tw.tune(task, trials=TRIALS, db=db, options=QUICK)
+@dataclass(frozen=True)
+class Tuned:
+    task: tw.Task
+    db: Path
+    result: tw.TuneResult
+
+
+@pytest.fixture(scope="module")
+def tuned(tmp_path_factory: pytest.TempPathFactory) -> Tuned:
+    """A convolution with records of this machine."""
+    task, folder = conv(), tmp_path_factory.mktemp("tuned")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TILEWRIGHT_CACHE", str(folder / "cache"))
+        result = tw.tune(task, trials=TRIALS, db=folder / "t.db", options=QUICK)
+    return Tuned(task, folder / "t.db", result)
+
+
+def test_a_tuned_task_compiles_to_its_best_record(tuned: Tuned) -> None:
+    task, db, result = tuned.task, tuned.db, tuned.result
     (row,) = result.tasks
     assert (result.trials, row.trials, row.errors) == (TRIALS, TRIALS, 0)
     assert row.default_s and row.best_s and 0 < row.best_s <= row.default_s
@@ -133,13 +146,12 @@ def test_inputs_are_taken_in_the_order_of_the_tasks_tensors() -> None:
         np.testing.assert_allclose(got, x @ y, rtol=1e-4, atol=1e-4)
 
 
-def test_compiling_never_needs_records(tmp_path: Path) -> None:
+def test_compiling_never_needs_records(tuned: Tuned) -> None:
     notes: list[str] = []
-    check_result(conv(), tw.compile(conv(), notes=notes.append))
-    tw.tune(matmul(), trials=4, db=tmp_path / "t.db", options=QUICK)
+    check_result(matmul(), tw.compile(matmul(), notes=notes.append))
     assert not notes
-    check_result(conv(), tw.compile(conv(), db=tmp_path / "t.db", notes=notes.append))
-    assert len(notes) == 1 and "conv" in notes[0]
+    check_result(matmul(), tw.compile(matmul(), db=tuned.db, notes=notes.append))
+    assert len(notes) == 1 and "gemm" in notes[0]
 
 
 def test_a_run_cut_short_goes_on_where_it_was(tmp_path: Path) -> None:
@@ -212,6 +224,7 @@ def trials_by_model(result: tw.TuneResult) -> Counter[str]:
     return Counter({t.name: t.trials for t in result.tasks})
 
 
+@pytest.mark.thorough
 def test_a_model_within_its_latency_requirement_gets_no_trials(tmp_path: Path) -> None:
     goal = tw.LatencyRequirement((1.0, 1e-9))
     models = [matmul("quick"), conv("slow")]
@@ -243,6 +256,7 @@ def test_a_runner_that_does_not_start_is_named(tmp_path: Path) -> None:
         tw.tune(matmul(), trials=8, db=tmp_path / "t.db", runner="/no-such-runner --fast")
 
 
+@pytest.mark.thorough
 def test_a_batch_that_fails_alike_stops_the_run_and_is_recorded(tmp_path: Path) -> None:
     db = tmp_path / "t.db"
     hopeless = RunOptions(repeats=1, min_repeat_ms=0.1, timeout_s=1e-4)

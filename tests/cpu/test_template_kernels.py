@@ -14,6 +14,7 @@ from tilewright.expr import operators as ops
 from tilewright.front.machine import host_target, machine_of
 from tilewright.front.tuning_tasks import tasks_of
 from tilewright.ground.errors import ScheduleError
+from tilewright.measure.trial import RunOptions
 from tilewright.records.database import Database
 from tilewright.records.rows import DEFAULT, Trial
 from tilewright.schedule.producers import matched, template_gene
@@ -80,7 +81,8 @@ def test_templates_are_tuned_and_the_best_is_compiled(tmp_path: Path) -> None:
     x = tw.placeholder((60, 48), name="x")
     w = tw.placeholder((48, 70), name="w", constant=True)
     task, db = tw.Task([ops.relu(ops.dense(x, w))], "dense"), tmp_path / "t.db"
-    found = tw.tune(task, trials=3, strategy="templates", db=db, progress=False)
+    quick = RunOptions(repeats=1, min_repeat_ms=1)
+    found = tw.tune(task, trials=3, strategy="templates", db=db, options=quick, progress=False)
     assert found.tasks[0].trials == 3 and not found.tasks[0].errors
     with Database.open(db, readonly=True) as database:
         (one,) = tasks_of(task)

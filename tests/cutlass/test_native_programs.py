@@ -13,10 +13,10 @@ from problems import IN_SHARED, TILES, convolution, half, match, product, two_co
 import tilewright as tw
 from tilewright.build import build_request, make_request
 from tilewright.build.layers import Layers
-from tilewright.build.native import build_native, prebuild, written
+from tilewright.build.native import build_native
 from tilewright.contract.artifact import Artifact
 from tilewright.contract.gene import Gene
-from tilewright.cutlass import Native, gene_of, matches_of, native_of, offered
+from tilewright.cutlass import gene_of, matches_of, native_of, offered
 from tilewright.cutlass import genes as cutlass_genes
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
@@ -136,23 +136,6 @@ def test_binaries_are_shared_by_workloads(monkeypatch: pytest.MonkeyPatch, tmp_p
     request = make_request(two, gene_of(match("gemm", two), TILES), A100, "second")
     assert Artifact.from_bytes(build_request(request)) == second
     assert nvrtc.compiler().startswith("NVRTC ")
-
-
-def test_many_programs_are_built_at_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """They share a compilation; each is found by its source afterwards."""
-    monkeypatch.setenv("TILEWRIGHT_CACHE", str(tmp_path))
-    dag = product(100, 64, 64)
-    natives = [Native(match("gemm", dag), replace(TILES, stages=n)) for n in (2, 3)]
-    (unit,) = prebuild([written(n) for n in natives], "sm_80")
-    assert len(unit.reports) == 2 and unit.cpu_s > 0
-    assert all(r.spill_bytes == 0 and r.registers > 32 for r in unit.reports)
-    assert prebuild([written(n) for n in natives], "sm_80") == []
-    monkeypatch.setattr("tilewright.build.native.compile_cuda", lambda *_: 1 / 0)
-    gene = gene_of(natives[0].match, natives[0].parameters)
-    artifact = build_native(dag, gene, A100, "first")
-    assert artifact.launches[-1].kernel.encode() in artifact.object_code
-    assert artifact.report == unit.reports[0].with_launches(artifact.launches)
-    assert artifact.report.shared_bytes == artifact.launches[-1].dynamic_bytes > 0
 
 
 def test_what_int32_does_not_count_is_refused() -> None:

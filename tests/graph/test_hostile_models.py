@@ -36,7 +36,11 @@ LONGEST_LINE = 1000
 
 @pytest.mark.no_cover
 @pytest.mark.parametrize(
-    "group", [pytest.param(g, marks=pytest.mark.thorough if g == "bombs" else ()) for g in GROUPS]
+    "group",
+    [
+        pytest.param(g, marks=pytest.mark.thorough if g in ("bombs", "large") else ())
+        for g in GROUPS
+    ],
 )
 def test_every_file_is_loaded_or_refused(group: str, tmp_path: Path) -> None:
     folder = Folder(tmp_path)

@@ -10,6 +10,7 @@ import functools
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -35,7 +36,14 @@ CUTS = {
     "vgg19": (64, 25, 18, 1),
     "zfnet512": (31, 14, 13, 1),
 }
-QUICK = ("resnet50", "shufflenet", "squeezenet")
+
+
+SMALL = ("densenet121", "inception_v1", "inception_v2", "resnet50", "shufflenet", "squeezenet")
+
+
+def models(*quick: str) -> list[Any]:
+    """All of them, of which the others run where every case does: most have large weights."""
+    return [pytest.param(n, marks=() if n in quick else pytest.mark.thorough) for n in NAMES]
 
 
 @dataclass(frozen=True)
@@ -66,35 +74,32 @@ def close(ours: Array, theirs: Array) -> None:
     np.testing.assert_allclose(ours, theirs, rtol=1e-3, atol=1e-3 * scale)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", models(*SMALL))
 def test_cut(name: str) -> None:
     assert cut(name).counts == CUTS[name]
     assert cut(name).weights == CUTS[name][1]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", models(*SMALL))
 def test_one_transpose_of_the_image_and_none_beside_the_shuffles(name: str) -> None:
     assert cut(name).ops["transpose"] == (17 if name == "shufflenet" else 1)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", models(*SMALL))
 def test_batch_norms_vanish_except_before_activations(name: str) -> None:
     """DenseNet normalises before it convolves, 62 times; every other factor is in weights."""
     assert cut(name).ops["multiply"] == (62 if name == "densenet121" else 0)
 
 
-@pytest.mark.parametrize("name", ["shufflenet", "squeezenet"])
-def test_results_with_random_weights_by_numpy(name: str) -> None:
-    model = randomised(name)
+def test_results_with_random_weights_by_numpy() -> None:
+    model = randomised("shufflenet")
     p = partition(simplify(load(model)))
     x = {p.graph.inputs[0].name: image()}
     close(run_partition(p, x)[0], run_onnx(model, x)[0])
 
 
 @pytest.mark.cpu
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=() if n in QUICK else pytest.mark.thorough) for n in NAMES]
-)
+@pytest.mark.parametrize("name", models("shufflenet", "squeezenet"))
 def test_compiled_results(name: str) -> None:
     """Untuned, against the bundled output, and with random weights against onnxruntime."""
     x, expected = bundled_case(name)

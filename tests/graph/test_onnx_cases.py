@@ -70,7 +70,10 @@ def test_all_of_the_suite(part: int) -> None:
 
 @pytest.mark.cpu
 @pytest.mark.no_cover
-@pytest.mark.parametrize("part", range(OTHER_PARTS))
+@pytest.mark.parametrize(
+    "part",
+    [pytest.param(p, marks=pytest.mark.thorough if p % 2 else ()) for p in range(OTHER_PARTS)],
+)
 def test_every_other_type(part: int) -> None:
     check_passed(chosen()[part::OTHER_PARTS])
 

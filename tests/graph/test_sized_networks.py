@@ -352,7 +352,7 @@ def encoder(batch: Any, sizes: tuple[Size, ...]) -> Graph:
     return b.build([y, b.emit("reduce_mean", y, axes=(1,), keepdims=False)], ["y", "mean"])
 
 
-@pytest.mark.parametrize("batch", [1, 2, Var("B")])
+@pytest.mark.parametrize("batch", [1, pytest.param(2, marks=pytest.mark.thorough), Var("B")])
 def test_a_graph_with_sizes_is_compiled_as_others_are(batch: Any) -> None:
     sizes = (Size("S", 1, 40), *([Size("B", 1, 4)] if batch == Var("B") else []))
     graph = encoder(batch, sizes)
@@ -396,11 +396,11 @@ def test_it_is_kept_in_the_cache_of_the_user(tmp_path: Path) -> None:
 
 
 def test_a_set_may_have_a_network_for_a_range(tmp_path: Path) -> None:
-    """Exact shapes go first."""
-    graphs = [encoder(1, (Size("S", 1, 20),)), *(encoder(1, LARGE).at({"S": n}) for n in (9, 30))]
+    """An exact shape goes first."""
+    graphs = encoder(1, (Size("S", 1, 20),)), encoder(1, LARGE).at({"S": 9})
     models = tuple(Model(f"encoder{i}", LazyGraph(g)) for i, g in enumerate(graphs))
     nets = tw.compile(ModelSet("encoder", models))
-    for n, number in ((5, 0), (9, 1), (20, 0), (30, 2)):
+    for n, number in ((5, 0), (9, 1), (20, 0)):
         x = np.full((1, n, 16), 0.5, np.float32)
         assert nets.network_for([x]) is nets.networks[number]
         assert nets(x)[0].shape == (1, n, 16)
@@ -412,6 +412,7 @@ def test_a_set_may_have_a_network_for_a_range(tmp_path: Path) -> None:
         nets(np.zeros((1, 5, 17), np.float32))
 
 
+@pytest.mark.thorough
 def test_a_range_that_no_memory_holds_is_told_with_its_bytes() -> None:
     net = tw.compile(Model("encoder", LazyGraph(encoder(1, (Size("S", 1, 1 << 30),)))))
     with pytest.raises(tw.RunError, match=r"encoder needs .* of memory a call; smaller ranges"):

@@ -14,10 +14,11 @@ from tilewright.contract.surroundings import ALONE, AMONG_OTHERS, Setting
 from tilewright.ground.errors import RunError, WrongAnswer
 from tilewright.measure.gate import Tolerance
 from tilewright.measure.host_trial import HostTask
-from tilewright.measure.inputs import InputKind, make_input
+from tilewright.measure.inputs import InputKind
 from tilewright.measure.trial import Floats, RunOptions, Spent, once, run_trial
 from tilewright.runtime import Artifact, Packing
 from tilewright.target import Target
+from tilewright.testing import DeviceSuite
 
 pytestmark = pytest.mark.cpu
 
@@ -30,21 +31,14 @@ def loaded(reference: Artifact | None = None, setting: Setting = ALONE) -> HostT
     return HostTask(artifact, kinds, Tolerance(), seed=0, setting=setting)
 
 
-def test_a_good_candidate_is_timed() -> None:
-    task = loaded()
-    timing = task.run(fault_builds.candidate("good"), QUICK)
-    assert len(timing.latencies_s) == 2
-    # Of one call, not of all the calls that fill a repeat.
+class TestCpu(DeviceSuite):
+    def make(self) -> Target:
+        return Target.parse("cpu")
+
+
+def test_figures_are_of_one_call_not_of_all_that_fill_a_repeat() -> None:
+    timing = loaded().run(fault_builds.candidate("good"), QUICK)
     assert 0 < min(timing.latencies_s) < QUICK.min_repeat_ms * 1e-3
-    assert not timing.stopped_early
-    assert set(timing.spent_s) == {"load", "bind", "first", "check", "time", "unload"}
-    assert task.nbytes >= 3 * 4000
-
-
-def test_values_at_points_are_the_references() -> None:
-    x = make_input(fault_builds.candidate("good").inputs[0], InputKind(), 0, 0)
-    (data,) = loaded().values_at([[0, 999, 5]])
-    np.testing.assert_array_equal(np.frombuffer(data, np.float32), (2 * x + 1)[[0, 999, 5]])
 
 
 @pytest.mark.parametrize(("setting", "start"), [(ALONE, 16), (AMONG_OTHERS, 0)])
@@ -61,9 +55,7 @@ def test_inputs_begin_where_a_callers_arrays_or_other_programs_outputs_do(
 @pytest.mark.parametrize(
     ("kind", "message"),
     [
-        ("wrong", r"output y differs from the reference at 1000 of 1000 elements; at \(0,\)"),
         ("sloppy", "of 1000 elements"),
-        ("unwritten tail", r"3 of 1000 elements; at \(997,\) expected .*, got nan"),
         ("nan", "got nan"),
     ],
 )
@@ -72,20 +64,9 @@ def test_wrong_answers(kind: str, message: str) -> None:
         loaded().run(fault_builds.candidate(kind), QUICK)
 
 
-@pytest.mark.parametrize(
-    ("kind", "message"),
-    [
-        ("writes slack", r"kernel wrote outside y \(4000 bytes\)"),
-        (
-            "other interface",
-            r"has inputs \[x: float32\[1001\]\].*the task has \[x: float32\[1000\]",
-        ),
-        ("missing symbol", "no_such_math"),
-    ],
-)
-def test_candidates_that_cannot_run(kind: str, message: str) -> None:
-    with pytest.raises(RunError, match=message):
-        loaded().run(fault_builds.candidate(kind), QUICK)
+def test_a_candidate_that_needs_what_is_not_here_cannot_run() -> None:
+    with pytest.raises(RunError, match="no_such_math"):
+        loaded().run(fault_builds.candidate("missing symbol"), QUICK)
 
 
 def test_too_much_scratch_is_refused() -> None:

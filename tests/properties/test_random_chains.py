@@ -110,13 +110,13 @@ def prologue(rng: np.random.Generator, length: int) -> Case:
     return Case(dag, arrays, b.is_exact)
 
 
-@pytest.mark.parametrize("shard", range(SHARDS))
+@pytest.mark.parametrize("shard", [0, pytest.param(1, marks=pytest.mark.thorough)])
 def test_random_chains_equal_the_math(shard: int) -> None:
     met = chained_programs(chain, shard, shortest=2)
     assert min(met[kind] for kind in ("panels", "chunks", "three")) >= CHAINS, met
 
 
-@pytest.mark.parametrize("shard", range(SHARDS))
+@pytest.mark.parametrize("shard", [0, pytest.param(1, marks=pytest.mark.thorough)])
 def test_random_prologues_equal_the_math(shard: int) -> None:
     met = chained_programs(prologue, shard, shortest=1)
     assert min(met[kind] for kind in ("panels", "chunks", "first")) >= CHAINS, met

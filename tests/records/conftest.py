@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from record_samples import MACHINE, WORKLOAD
 
 from tilewright.records import Database
+from tilewright.testing.databases import MACHINE, WORKLOAD
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -12,7 +12,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from record_samples import (
+
+from tilewright.ground.errors import RecordsError
+from tilewright.records import Database, ModelRow, ModelTask, exchange
+from tilewright.records.tables import metadata
+from tilewright.testing.databases import (
     CEILINGS,
     FACTS,
     LOAD,
@@ -23,10 +27,6 @@ from record_samples import (
     WORKLOAD,
     trial,
 )
-
-from tilewright.ground.errors import RecordsError
-from tilewright.records import Database, ModelRow, ModelTask, exchange
-from tilewright.records.tables import metadata
 
 ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT"
 LONGEST_ERROR = 700  # characters, the name of the file among them

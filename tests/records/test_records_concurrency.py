@@ -14,19 +14,20 @@ from multiprocessing.context import ForkServerContext
 from pathlib import Path
 
 import pytest
-from record_samples import BATCH, MACHINE, WORKLOAD, number_of, trial, write_forever, write_shared
+from record_writers import BATCH, write_forever, write_shared
 
 from tilewright.ground.errors import RecordsError
 from tilewright.records import Database
+from tilewright.testing.databases import MACHINE, WORKLOAD, number_of, trial
 
 KILLS = 20
 
 
 @pytest.fixture(scope="module")
 def processes() -> Iterator[ForkServerContext]:
-    """Starts a process in milliseconds, from a server that has the package loaded."""
+    """Starts a process in milliseconds, from a server that has the sample rows loaded."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tilewright.records"])
+    context.set_forkserver_preload(["tilewright.testing.databases"])
     yield context
 
 

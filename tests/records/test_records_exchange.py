@@ -12,25 +12,21 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from record_samples import (
-    CEILINGS,
-    FACTS,
-    LOAD,
-    MACHINE,
-    OTHER_MACHINE,
-    OTHER_WORKLOAD,
-    RUN,
-    WORKLOAD,
-    failure,
-    gene,
-    trial,
-)
 from sqlalchemy import delete
 
 from tilewright.contract.gene import Gene
 from tilewright.ground.errors import RecordsError
 from tilewright.records import Database, ImportedRecords, ModelRow, ModelTask, Trial, WorkloadRow
 from tilewright.records.tables import meta, metadata
+from tilewright.testing.databases import (
+    CEILINGS,
+    MACHINE,
+    OTHER_MACHINE,
+    RUN,
+    WORKLOAD,
+    gene,
+    trial,
+)
 
 words = st.text(st.characters(codec="ascii", exclude_characters="\0"), min_size=1, max_size=5)
 texts = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=20)
@@ -136,46 +132,6 @@ def test_round_trip(target: str, fill: Callable[[Database], None], compressed: b
         assert sorted(lines(database, Path(folder))) == sorted(lines(source, Path(folder)))
         again = database.import_(file)
         assert again == ImportedRecords(known_trials=len(stored))
-
-
-def test_merging_keeps_what_is_there(db: Database, tmp_path: Path) -> None:
-    file = tmp_path / "other.jsonl.gz"
-    with Database.open(tmp_path / "other.db") as other:
-        other.add_machine(MACHINE)
-        other.add_workload(replace(WORKLOAD, name="renamed"))
-        other.add_workload(OTHER_WORKLOAD)
-        other.add_model(ModelRow("m0", "net", (ModelTask("w1", 2),)))
-        other.add_trials([trial(1, latencies_s=(9.0,)), failure(2)])
-        other.export(file)
-    db.add_trials([trial(1)])
-    counts = db.import_(file)
-    assert counts == ImportedRecords(workloads=1, models=1, trials=1, known_trials=1)
-    assert list(db.trials()) == [trial(1), failure(2)]
-    assert db.workload("w0") == WORKLOAD
-
-
-def test_runs_and_ceilings_that_are_here_stay(db: Database, tmp_path: Path) -> None:
-    file = tmp_path / "other.jsonl"
-    with Database.open(tmp_path / "other.db") as other:
-        other.add_machine(MACHINE)
-        other.keep(replace(RUN, seconds=1.0))
-        other.keep(replace(RUN, started_at=5.0))
-        other.keep(replace(LOAD, reason="theirs"))
-        other.keep(replace(LOAD, started_at=5.0))
-        other.keep(replace(FACTS, facts={"command": "theirs"}))
-        other.keep(replace(FACTS, kind="measured", facts={"tuned": 0.5}))
-        other.keep(replace(CEILINGS, flops_per_s=1.0))
-        other.export(file)
-    db.keep(RUN)
-    db.keep(LOAD)
-    db.keep(FACTS)
-    db.keep(CEILINGS)
-    assert db.import_(file) == ImportedRecords(runs=1)
-    assert db.runs() == [replace(RUN, started_at=5.0), RUN]
-    assert db.loads() == [replace(LOAD, started_at=5.0), LOAD]
-    assert db.facts("run") == [FACTS]
-    assert db.facts("measured") == [replace(FACTS, kind="measured", facts={"tuned": 0.5})]
-    assert db.ceilings() == [CEILINGS]
 
 
 def test_a_file_is_readable_lines(db: Database, tmp_path: Path) -> None:

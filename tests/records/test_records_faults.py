@@ -14,12 +14,12 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
-from record_samples import MACHINE, WORKLOAD, trial
 from sqlalchemy import func, select
 
 from tilewright.contract.gene import Gene
 from tilewright.ground.errors import RecordsError
 from tilewright.records import Database, Trial
+from tilewright.testing.databases import MACHINE, WORKLOAD, trial
 
 NOBODY = 65534
 

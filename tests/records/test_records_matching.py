@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from record_samples import (
+
+from tilewright.ground.errors import RecordsError
+from tilewright.records import Database, Machine, find_record
+from tilewright.testing.databases import (
     MACHINE,
     OTHER_MACHINE,
     OTHER_WORKLOAD,
@@ -14,9 +17,6 @@ from record_samples import (
     number_of,
     trial,
 )
-
-from tilewright.ground.errors import RecordsError
-from tilewright.records import Database, Machine, find_record
 
 FACTS = {"cpu": "znver4", "features": "+avx2,+fma", "cores": 8, "compiler": "LLVM 22.1.0"}
 

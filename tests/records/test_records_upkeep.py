@@ -6,11 +6,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from record_samples import MACHINE, OTHER_MACHINE, OTHER_WORKLOAD, WORKLOAD, failure, trial
 
 from tilewright.ground.errors import RecordsError
 from tilewright.records import Database, ModelRow, ModelTask
 from tilewright.records.rows import program_kind, told_apart
+from tilewright.testing.databases import (
+    MACHINE,
+    OTHER_MACHINE,
+    OTHER_WORKLOAD,
+    WORKLOAD,
+    trial,
+)
 
 ONE, BOTH = (ModelTask("w0", 2),), (ModelTask("w0", 2), ModelTask("w1", 1))
 
@@ -45,40 +51,6 @@ def test_names_are_told_apart_by_what_differs() -> None:
         "m (22222222)",
     ]
     assert told_apart([a, replace(b, name="n")]) == [a, replace(b, name="n")]
-
-
-def test_renaming(db: Database) -> None:
-    model = ModelRow.of("model", ONE)
-    db.add_model(model)
-    db.rename(model.hash, "detector")
-    db.add_model(model)
-    assert names(db) == ["detector"], "tuning again keeps it"
-    with pytest.raises(RecordsError, match="has no model abc to rename"):
-        db.rename("abc", "x")
-
-
-def test_pruning_keeps_what_is_fast_confirmed_or_default(db: Database) -> None:
-    default = trial(0, origin="default", latencies_s=(9.0,))
-    again = trial(1, latencies_s=(8.0,))
-    rest = [trial(n, latencies_s=(float(n),)) for n in (2, 3, 4, 5)]
-    ids = db.add_trials([default, again, *rest, failure(6)])
-    db.confirm(ids[1] or 0, [8.0])
-    assert db.prune(2) == 4
-    assert [t.gene for t in db.trials()] == [t.gene for t in (default, again, rest[0])]
-    assert db.prune(2) == 0
-
-
-def test_deleting_a_task(db: Database) -> None:
-    db.add_workload(OTHER_WORKLOAD)
-    db.add_model(ModelRow.of("net", ONE))
-    db.add_trials([trial(1), trial(2, region_s=1e-6), trial(3, workload_hash="w1")])
-    assert db.delete("w0") == 2
-    assert [t.workload_hash for t in db.trials()] == ["w1"]
-    assert [w.hash for w in db.workloads()] == [WORKLOAD.hash, OTHER_WORKLOAD.hash] or [
-        w.hash for w in db.workloads()
-    ] == [OTHER_WORKLOAD.hash, WORKLOAD.hash], "the model still has it"
-    assert db.delete("w1") == 1
-    assert [w.hash for w in db.workloads()] == [WORKLOAD.hash]
 
 
 def test_merging_databases(db: Database, tmp_path: Path) -> None:

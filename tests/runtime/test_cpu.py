@@ -68,20 +68,10 @@ def test_inputs_in_any_layout_and_by_dlpack() -> None:
 def test_bad_inputs_are_named() -> None:
     fn = CompiledFunction(map_artifact("%v = fadd float %xv, 1.0", 10))
     x = np.zeros(10, np.float32)
-    with pytest.raises(InputError, match=r"x must be float32 of shape \(10,\), got float64"):
-        fn(x.astype(np.float64))
-    with pytest.raises(InputError, match=r"got float32 of shape \(9,\)"):
-        fn(x[:9])
-    with pytest.raises(InputError, match="missing x; unknown z; wanted: x"):
-        fn.run({"z": x})
-    with pytest.raises(InputError, match="2 inputs given, 1 needed: x: float32"):
-        fn(x, x)
     with pytest.raises(InputError, match="DLPack, got list"):
         fn([0.0] * 10)
     with pytest.raises(InputError, match="must be writable, contiguous"):
         fn.run([x], out=[aligned_empty((11,), FLOAT)[1:]])
-    with pytest.raises(InputError, match="0 output arrays given, 1 needed"):
-        fn.run([x], out=[])
     shared = aligned_empty((10,), FLOAT)
     with pytest.raises(InputError, match="output y must not share memory with an input"):
         fn.run([shared], out=[shared])

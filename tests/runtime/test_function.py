@@ -224,16 +224,6 @@ def test_narrow_floats_are_checked_like_others() -> None:
         fn(values.astype(np.float16))
 
 
-def test_constants_may_be_prepared_anew() -> None:
-    fn = CompiledFunction(scale_artifact(8))
-    x = np.arange(8, dtype=np.float32)
-    for factor in (2, 3):
-        w = np.full(8, factor, np.float32)
-        fn.prepare({"w": w})
-        w.fill(99)
-        np.testing.assert_array_equal(fn(x)[0], factor * x)
-
-
 @pytest.mark.parametrize("stride", [1, 2], ids=["in place", "copied"])
 def test_threads_share_a_function(stride: int) -> None:
     n = 1 << 14  # long enough for the other thread to come in between

@@ -27,6 +27,8 @@ from tilewright.search.tuner import Tuner
 from tilewright.target import Target
 from workloads import given
 
+pytestmark = pytest.mark.usefixtures("brief_search")
+
 
 @dataclass
 class SlowMachine:

@@ -20,6 +20,8 @@ from tilewright.search.tasks import TaskSearch, TuningTask
 from tilewright.search.tuner import Budget, Tuner
 from workloads import given
 
+pytestmark = pytest.mark.usefixtures("brief_search")
+
 DEFAULT_S = 1e-3
 
 

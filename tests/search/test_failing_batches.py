@@ -17,6 +17,8 @@ from tilewright.measure.task import MeasureTask
 from tilewright.records.database import Database
 from tilewright.records.rows import Trial
 
+pytestmark = pytest.mark.usefixtures("brief_search")
+
 CRASH = MeasureResult("run", "SIGSEGV", "crashed with SIGSEGV: outside its buffers", run_s=0.1)
 SLOW = MeasureResult("timeout", "TimeoutError", "no answer within 5 s (run)", run_s=5.0)
 WRONG = MeasureResult("check", "WrongAnswer", "output y differs", build_s=0.1, run_s=0.2)

@@ -133,8 +133,10 @@ def test_machines_work_at_the_same_time_on_several_rounds(lanes: int, tmp_path: 
     assert max(sum(at_once.values()) for at_once in machine.met) >= lanes
 
 
-@pytest.mark.parametrize("lanes", [1, 4])
-@pytest.mark.parametrize("then", [1, 4])
+@pytest.mark.parametrize(
+    ("lanes", "then"),
+    [(1, 4), (4, 1), *(pytest.param(n, n, marks=pytest.mark.thorough) for n in (1, 4))],
+)
 def test_a_run_that_ended_goes_on_with_more_or_fewer_machines(
     lanes: int, then: int, tmp_path: Path
 ) -> None:

@@ -18,6 +18,8 @@ from tilewright.search.strategies.memory import Candidate
 from tilewright.search.strategies.table import RandomStrategy
 from tilewright.space.space import Space
 
+pytestmark = pytest.mark.usefixtures("brief_search")
+
 
 class Mine:
     """Random candidates."""

@@ -19,6 +19,8 @@ from tilewright.search.tasks import TuningTask
 from tilewright.search.tuner import Budget, Tuner
 from tilewright.target import GpuTarget, Target
 
+pytestmark = pytest.mark.usefixtures("brief_search")
+
 TASK = TuningTask("product", product(512, 512, 512).dag)
 TRIALS = 8
 

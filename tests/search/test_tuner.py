@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,9 +23,14 @@ from tilewright.records.database import Database
 from tilewright.schedule.templates import REGISTERS
 from tilewright.search.confirmation import LUCK
 from tilewright.search.strategies.table import STRATEGIES
-from tilewright.search.tasks import TuningTask
+from tilewright.search.tasks import TaskSearch, TuningTask
 from tilewright.search.tuner import Budget, Progress, Tuner
 from workloads import given
+
+pytestmark = pytest.mark.usefixtures("brief_search")
+
+
+WHOLE = 64
 
 
 def make_tasks() -> list[TuningTask]:
@@ -36,7 +42,7 @@ def make_tasks() -> list[TuningTask]:
     ]
 
 
-def tuner(file: Path, machine: SimulatedMachine, seed: int = 0, **options: Any) -> Tuner:
+def tuner(file: Path, machine: SimulatedMachine, seed: int = 3, **options: Any) -> Tuner:
     return Tuner(
         make_tasks(), Database.open(file), MACHINE, machine, TARGET, make_scheduler, seed=seed,
         **options,
@@ -60,28 +66,42 @@ def test_a_copy_of_the_database_is_whole_at_any_time(
     assert counts[-1][0] >= 6
 
 
-def test_a_budget_in_trials_is_kept_and_everything_is_recorded(tmp_path: Path) -> None:
-    machine = SimulatedMachine()
-    one = tuner(tmp_path / "t.db", machine)
-    searches = one.run(Budget(trials=48))
-    assert one.trials == 48
-    assert sum(s.trials for s in searches) == 48
+@dataclass(frozen=True)
+class Ran:
+    """A whole run of WHOLE trials."""
+
+    file: Path
+    machine: SimulatedMachine
+    tuner: Tuner
+    searches: Sequence[TaskSearch]
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory, brief_search: None) -> Ran:
+    file, machine = tmp_path_factory.mktemp("ran") / "t.db", SimulatedMachine()
+    one = tuner(file, machine)
+    return Ran(file, machine, one, one.run(Budget(trials=WHOLE)))
+
+
+def test_a_budget_in_trials_is_kept_and_everything_is_recorded(ran: Ran) -> None:
+    one = ran.tuner
+    assert one.trials == WHOLE
+    assert sum(s.trials for s in ran.searches) == WHOLE
     recorded = list(one.database.trials())
     # and the two default programs, which the search may propose again
-    assert 48 <= len(recorded) <= 48 + 2
+    assert WHOLE <= len(recorded) <= WHOLE + 2
     assert len({(t.workload_hash, t.gene) for t in recorded}) == len(recorded)
     assert "default" in (origins := {t.origin for t in recorded}) and len(origins) > 3
-    for s in searches:
+    for s in ran.searches:
         best = one.database.best(s.task.hash, MACHINE.fingerprint)
         assert best is not None
         assert best.measured_s == s.best_s
 
 
-def test_a_run_records_how_long_it_took_and_where_its_time_went(tmp_path: Path) -> None:
-    one = tuner(tmp_path / "t.db", SimulatedMachine())
-    one.run(Budget(trials=32))
+def test_a_run_records_how_long_it_took_and_where_its_time_went(ran: Ran) -> None:
+    one = ran.tuner
     (run,) = one.database.runs()
-    assert (run.machine, run.seed, run.strategy) == (MACHINE.fingerprint, 0, "evolution")
+    assert (run.machine, run.seed, run.strategy) == (MACHINE.fingerprint, 3, "evolution")
     shares = (run.search_s, run.train_s, run.build_s, run.run_s, run.other_s)
     assert shares == tuple(vars(one.shares).values())
     assert run.search_s > 0 and run.train_s > 0
@@ -90,24 +110,10 @@ def test_a_run_records_how_long_it_took_and_where_its_time_went(tmp_path: Path) 
     assert run.started_at <= min(times) and max(times) <= run.started_at + run.seconds
 
 
-def test_an_interrupted_run_is_recorded_as_far_as_it_came(tmp_path: Path) -> None:
-    file = tmp_path / "t.db"
-    first = tuner(file, SimulatedMachine(stop_after=20))
-    with pytest.raises(KeyboardInterrupt):
-        first.run(Budget(trials=64))
-    second = tuner(file, SimulatedMachine())
-    second.run(Budget(trials=64))
-    runs = second.database.runs()
-    assert len(runs) == 2
-    assert runs[0].started_at + runs[0].seconds <= runs[1].started_at
-
-
-def test_failures_cost_a_trial_and_keep_their_message(tmp_path: Path) -> None:
-    one = tuner(tmp_path / "t.db", SimulatedMachine())
-    searches = one.run(Budget(trials=96))
-    failed = [t for t in one.database.trials() if not t.ok]
+def test_failures_cost_a_trial_and_keep_their_message(ran: Ran) -> None:
+    failed = [t for t in ran.tuner.database.trials() if not t.ok]
     assert failed
-    assert sum(s.errors for s in searches) == len([t for t in failed if t.origin != "default"])
+    assert sum(s.errors for s in ran.searches) == sum(t.origin != "default" for t in failed)
     assert {t.message for t in failed} == {"simulated crash"}
 
 
@@ -174,15 +180,16 @@ def test_patience_ends_a_run_and_is_kept_by_one_that_goes_on(tmp_path: Path) -> 
     assert (again.trials, machine.measured) == (one.trials, [])
 
 
-def test_an_interrupted_run_goes_on_as_if_it_had_not_been(tmp_path: Path) -> None:
-    whole = SimulatedMachine()
-    tuner(tmp_path / "whole.db", whole).run(Budget(trials=64))
+def test_an_interrupted_run_goes_on_as_if_it_had_not_been(tmp_path: Path, ran: Ran) -> None:
     cut = SimulatedMachine(stop_after=10)
     with pytest.raises(KeyboardInterrupt):
-        tuner(tmp_path / "cut.db", cut).run(Budget(trials=64))
+        tuner(tmp_path / "cut.db", cut).run(Budget(trials=WHOLE))
     rest = SimulatedMachine()
-    tuner(tmp_path / "cut.db", rest).run(Budget(trials=64))
-    assert cut.measured + rest.measured == whole.measured
+    second = tuner(tmp_path / "cut.db", rest)
+    second.run(Budget(trials=WHOLE))
+    assert cut.measured + rest.measured == ran.machine.measured
+    first, last = second.database.runs()
+    assert first.started_at + first.seconds <= last.started_at
 
 
 @pytest.mark.parametrize("strategy", [n for n, w in STRATEGIES.items() if not (w.reuse or w.short)])
@@ -204,26 +211,24 @@ def test_every_strategy_resumes_in_small_spaces(tmp_path: Path, strategy: str) -
     assert cut + measured("cut.db") == whole
 
 
-def test_another_budget_goes_on_from_what_is_recorded(tmp_path: Path) -> None:
+def test_another_budget_goes_on_from_what_is_recorded(tmp_path: Path, ran: Ran) -> None:
     """Its rounds are of another size; the recorded ones count all the same."""
-    first = SimulatedMachine()
-    tuner(tmp_path / "t.db", first).run(Budget(trials=48))
-    more = SimulatedMachine()
-    one = tuner(tmp_path / "t.db", more)
-    searches = one.run(Budget(trials=96))
-    assert one.trials == 96
-    assert not set(first.measured) & set(more.measured)
-    # of 96 trials and two default programs, measured twice, those may have been proposed again
-    assert 98 <= len(first.measured) + len(more.measured) <= 100
-    assert sum(s.trials for s in searches) == 96
+    more, wanted = SimulatedMachine(), WHOLE + 32
+    ran.tuner.database.checkpoint()
+    one = tuner(Path(shutil.copy(ran.file, tmp_path / "t.db")), more)
+    searches = one.run(Budget(trials=wanted))
+    assert one.trials == wanted
+    assert not set(ran.machine.measured) & set(more.measured)
+    # beside those, the two default programs, measured twice, may have been proposed again
+    assert wanted + 2 <= len(ran.machine.measured) + len(more.measured) <= wanted + 4
+    assert sum(s.trials for s in searches) == wanted
 
 
-def test_another_seed_searches_elsewhere(tmp_path: Path) -> None:
-    first, second = SimulatedMachine(), SimulatedMachine()
-    tuner(tmp_path / "a.db", first).run(Budget(trials=32))
-    tuner(tmp_path / "b.db", second, seed=1).run(Budget(trials=32))
-    assert first.measured != second.measured
-    assert first.measured[:2] == second.measured[:2]  # the default programs are the same
+def test_another_seed_searches_elsewhere(tmp_path: Path, ran: Ran) -> None:
+    other = SimulatedMachine()
+    tuner(tmp_path / "b.db", other, seed=4).run(Budget(trials=WHOLE))
+    assert other.measured != ran.machine.measured
+    assert other.measured[:2] == ran.machine.measured[:2], "the default programs"
 
 
 def test_small_spaces_are_exhausted_and_the_run_ends(tmp_path: Path) -> None:

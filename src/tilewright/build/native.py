@@ -10,9 +10,6 @@ is kept in the user's cache by its source, and kernels are called by a hash of t
 from __future__ import annotations
 
 import sys
-import time
-from collections.abc import Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 
 from tilewright.contract.artifact import Artifact, BufferSpec, CodeReport, Launch, Packing
@@ -23,11 +20,10 @@ from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Tensor
 from tilewright.expr.reference import static_shape
 from tilewright.ground.settings import Settings
-from tilewright.runtime.headers import folders, separated
-from tilewright.runtime.nvrtc import compile_cuda, compile_kernels
+from tilewright.runtime.headers import folders
+from tilewright.runtime.nvrtc import compile_cuda
 from tilewright.target import CudaTarget, Target
 
-TOGETHER = 8  # programs of one compilation
 # Host functions among the headers are taken for functions of the device, and what they warn of
 # would be longer than what is said of kernels.
 OPTIONS = ("--device-as-default-execution-space", "--disable-warnings", "-DNDEBUG")
@@ -82,40 +78,6 @@ def compile_template(text: str, architecture: str) -> tuple[bytes, CodeReport]:
     return compile_cuda(text, architecture, folders(), OPTIONS)
 
 
-def prebuild(programs: Sequence[Program], architecture: str) -> list[NativeBuild]:
-    """Compile programs that are not in the user's cache yet, several in one go: most of what the
-    compiler reads is the same for all of them. Each is then found by its source.
-
-    Raises BuildError. What comes back are the units that were compiled, none where all were known.
-    """
-    cache = ArtifactCache.of_user()
-    missing = [p for p in programs if cache.get(_key(cache, p.text, architecture)) is None]
-    units = [missing[i : i + TOGETHER] for i in range(0, len(missing), TOGETHER)]
-    return [_compile_unit(unit, architecture, cache) for unit in units]
-
-
-@dataclass(frozen=True, slots=True)
-class NativeBuild:
-    """One compilation: what is said of each program's kernels, and the CPU time that it took."""
-
-    reports: tuple[CodeReport, ...]
-    cpu_s: float
-
-
-def _compile_unit(unit: Sequence[Program], architecture: str, cache: ArtifactCache) -> NativeBuild:
-    started = time.process_time()
-    includes, spaces = separated(p.text for p in unit)
-    text = "\n".join([*includes, *spaces, ""])
-    code, found = compile_kernels(text, architecture, folders(), OPTIONS)
-    reports = []
-    for program in unit:
-        mine = [found[call.kernel] for call in program.calls]
-        reports.append(CodeReport.most(mine))
-        kept = Artifact("template", architecture, code, (), (), (), (), 0, report=reports[-1])
-        cache.put(_key(cache, program.text, architecture), kept.to_bytes())
-    return NativeBuild(tuple(reports), time.process_time() - started)
-
-
 def _key(cache: ArtifactCache, text: str, architecture: str) -> str:
     return cache.key("", text, architecture, "template")
 
@@ -131,11 +93,6 @@ def cached_template(text: str, architecture: str) -> tuple[bytes, CodeReport]:
     kept = Artifact("template", architecture, code, (), (), (), (), 0, report=report)
     cache.put(key, kept.to_bytes())
     return code, report
-
-
-def native_text(native: Native, name: str) -> str:
-    """The source of an instance."""
-    return native.program(name).text
 
 
 def _launch(call: KernelCall, where: dict[str, int], static: int) -> Launch:

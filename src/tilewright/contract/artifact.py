@@ -280,13 +280,6 @@ class CodeReport:
         *figures, warnings = fields if len(fields) > FIGURES else (*fields, ())
         return replace(CodeReport(*figures), warnings=tuple(warnings))
 
-    @staticmethod
-    def most(reports: Sequence[CodeReport]) -> CodeReport:
-        """Of the kernels with these reports together."""
-        figures = zip(*(astuple(r)[:FIGURES] for r in reports), strict=True)
-        warnings = dict.fromkeys(w for r in reports for w in r.warnings)
-        return replace(CodeReport(*map(max, figures)), warnings=tuple(warnings))
-
     def with_launches(self, launches: Iterable[Launch]) -> CodeReport:
         """The report of a program that is launched so."""
         taken = max((launch.shared_bytes for launch in launches), default=0)

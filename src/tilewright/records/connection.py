@@ -95,17 +95,18 @@ class RecordStore:
     def give_back(self) -> None:
         """Make the file as small as what it holds; a server does that by itself."""
         if self.dialect == "sqlite":
-            engine = self.engine.execution_options(sqlite_begin="")
-            with faults_named(self.name), engine.connect() as connection:
-                connection.exec_driver_sql("VACUUM")
+            self._alone("VACUUM")
 
     def checkpoint(self) -> None:
         """Bring what SQLite's log holds into the file, as far as no reader still needs the log."""
-        if self.path is None or self.readonly:
-            return
-        plain = self.engine.execution_options(sqlite_begin="")
-        with faults_named(self.name), plain.connect() as connection:
-            connection.exec_driver_sql("PRAGMA wal_checkpoint(PASSIVE)")
+        if self.path is not None and not self.readonly:
+            self._alone("PRAGMA wal_checkpoint(PASSIVE)")
+
+    def _alone(self, statement: str) -> None:
+        """Run a statement of SQLite's that is in no transaction."""
+        engine = self.engine.execution_options(sqlite_begin="")
+        with faults_named(self.name), engine.connect() as connection:
+            connection.exec_driver_sql(statement)
 
 
 def connect(target: str | Path, *, create: bool, readonly: bool, timeout_s: float) -> RecordStore:

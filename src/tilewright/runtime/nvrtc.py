@@ -14,7 +14,6 @@ import functools
 import importlib.util
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -58,27 +57,6 @@ def compile_cuda(
 
     Raises RejectedError with what the compiler says, BuildError with what to install.
     """
-    binary, log = _compiled(text, architecture, folders, options)
-    return binary, _report(log)
-
-
-def compile_kernels(
-    text: str, architecture: str, folders: Sequence[Path] = (), options: Sequence[str] = ()
-) -> tuple[bytes, dict[str, CodeReport]]:
-    """The same with what is said of each kernel, by its name."""
-    binary, log = _compiled(text, architecture, folders, options)
-    parts = (p.partition("'") for p in log.split("Compiling entry function '")[1:])
-    said = _said(log)  # before what each is of
-    return binary, {
-        name: replace(_report(part), warnings=tuple(s for s in said if f"'{name}'" in s))
-        for name, _, part in parts
-    }
-
-
-def _compiled(
-    text: str, architecture: str, folders: Sequence[Path], options: Sequence[str]
-) -> tuple[bytes, str]:
-    """The binary, and all that the compiler says."""
     nvrtc = _library()
     error, program = nvrtc.nvrtcCreateProgram(text.encode(), b"kernel.cu", 0, [], [])
     _check(nvrtc, error)
@@ -97,7 +75,7 @@ def _compiled(
         _check(nvrtc, nvrtc.nvrtcGetCUBIN(program, binary)[0])
     finally:
         nvrtc.nvrtcDestroyProgram(program)
-    return bytes(binary), log
+    return bytes(binary), _report(log)
 
 
 def assembled(code: bytes, target: Target) -> tuple[bytes, CodeReport]:

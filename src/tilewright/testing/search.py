@@ -1,97 +1,24 @@
-"""What extensions of one's own must pass: suites to subclass, and their parts.
-
-    class TestMyStrategy(StrategySuite):            with pytest: its tests are inherited
-        make = staticmethod(MyStrategy)
-
-    class TestMyRule(SpaceSuite):                   a rule, a template, an operator, a form …
-        def space(self):
-            return Space(dag, target, rules=(MY_RULE, *CPU_RULES))
-
-    checked(dag, lowered)                           one program, by the interpreter
-    checked(dag, lowered, compiled)                 … and as native code of this machine
-
-Nothing is timed, and all that is random is seeded.
-"""
+"""What spaces and strategies must pass."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from tilewright.build.compile import compile_lowered, packing_of
-from tilewright.contract.artifact import Array, BufferSpec
+from tilewright.contract.artifact import Array
 from tilewright.contract.gene import Gene
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
-from tilewright.expr.reference import static_shape
 from tilewright.expr.tensors import placeholder
-from tilewright.measure.gate import OutputGate
-from tilewright.measure.inputs import make_inputs
-from tilewright.measure.task import input_kinds, tolerance_of
-from tilewright.nest.reference.interpret import interpret
-from tilewright.nest.verify import verify
-from tilewright.runtime import CompiledFunction
-from tilewright.schedule.lower import Lowered
 from tilewright.schedule.producers import lowered_of
 from tilewright.search.model.training_set import TrainingSet
 from tilewright.search.strategies.memory import Candidate
 from tilewright.search.strategies.table import STRATEGIES, Strategy
 from tilewright.space.space import Space
 from tilewright.target import Target
-
-HOST = Target.parse("cpu")
-Arrays: TypeAlias = Mapping[str, Array]
-Backend: TypeAlias = Callable[[Lowered, Arrays], dict[str, Array]]
-"""Runs a lowered program on a DAG's inputs and constants by name; gives its outputs."""
-
-
-def packed(lowered: Lowered, arrays: Arrays) -> dict[str, Array]:
-    """The program's constants in the layouts that it wants."""
-    packings = {t: packing_of(t, lowered) for t in lowered.program.constants}
-    return {
-        t.name: p.apply(arrays[p.source.name]).reshape(static_shape(t)) for t, p in packings.items()
-    }
-
-
-def interpreted(lowered: Lowered, arrays: Arrays) -> dict[str, Array]:
-    """Every buffer starts uninitialised there, and every access is checked."""
-    given = {t.name: arrays[t.name] for t in lowered.program.inputs}
-    return interpret(lowered.program, given, packed(lowered, arrays))
-
-
-def shuffled(lowered: Lowered, arrays: Arrays) -> dict[str, Array]:
-    """Interpreted with the iterations of parallel loops in a random order."""
-    given = {t.name: arrays[t.name] for t in lowered.program.inputs}
-    rng = np.random.default_rng(0)
-    return interpret(lowered.program, given, packed(lowered, arrays), rng=rng)
-
-
-def compiled(lowered: Lowered, arrays: Arrays) -> dict[str, Array]:
-    """Built for this machine, with prefetches of all constants, and run in this process."""
-    artifact, _ = compile_lowered(lowered, HOST, prefetch=1)
-    function = CompiledFunction(artifact)
-    function.prepare({p.source.name: arrays[p.source.name] for p in artifact.packings})
-    outputs = function.run({t.name: arrays[t.name] for t in lowered.program.inputs})
-    return {t.name: y for t, y in zip(lowered.program.outputs, outputs, strict=True)}
-
-
-def checked(
-    dag: ComputeDAG, lowered: Lowered, backend: Backend = interpreted, seed: int = 0
-) -> None:
-    """Prove that a program stays within its buffers and writes all of its outputs, and compare it
-    with `dag.evaluate` on random data. Raises VerifyError, and WrongAnswer.
-    """
-    verify(lowered.program)
-    tensors = (*dag.inputs, *dag.constants)
-    specs = [BufferSpec(t.name, static_shape(t), t.dtype.name) for t in (*tensors, *dag.outputs)]
-    arrays = make_inputs(specs[: len(tensors)], input_kinds(dag), seed)
-    expected, found = dag.evaluate(arrays), backend(lowered, arrays)
-    for spec in specs[len(tensors) :]:
-        gate = OutputGate(spec, expected[spec.name], tolerance_of(dag))
-        gate.check(found[spec.name], lowered.rounding)
+from tilewright.testing.programs import Backend, checked, interpreted, shuffled
 
 
 class SpaceSuite:
@@ -108,7 +35,7 @@ class SpaceSuite:
 
     def drawn(self, space: Space) -> list[tuple[int, list[int], Gene]]:
         """Random candidates: the number of their sketch, their row, their gene."""
-        some = space.sample(np.random.default_rng(0), self.rows)
+        some = space.canonical(space.sample(np.random.default_rng(0), self.rows))
         pairs = zip(some.sketch.tolist(), some.rows, strict=True)
         return [(k, row.tolist(), space.gene(k, row)) for k, row in pairs]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from benchmarks.selective import TOP, TopKStrategy, clusters, similarity
 
 from tilewright.cost.candidates import Population, concatenate
 from tilewright.expr import operators as ops
@@ -10,7 +11,6 @@ from tilewright.expr.dag import ComputeDAG
 from tilewright.records.rows import CARRIED
 from tilewright.search.reuse.correspondence import Named
 from tilewright.search.reuse.family import Operator
-from tilewright.search.reuse.selective import TOP, TopKStrategy, clusters, similarity
 from tilewright.search.reuse.strategy import Relative
 from tilewright.space.space import Space
 from tilewright.target import Target
