@@ -451,7 +451,7 @@ def test_sides_that_nodes_need_to_be_multiples_are() -> None:
     assert (high, high.step) == (Size("high_by_4", 2, 5, ((2, 1), (5, 2))), 4)
     assert (wide, wide.dimension) == (Size("wide_by_4", 1, 10), "wide_by_4 * 4")
     assert str(graph.inputs[0]) == "x: float32[1, 3, high_by_4 * 4, wide_by_4 * 4]"
-    with pytest.raises(UnsupportedModel, match="the extent is .high . 3. // 4"):
+    with pytest.raises(UnsupportedModel, match=r"the extent is .high . 3. // 4"):
         load(pyramid(), {"high": (5, 7), "wide": (8,)})
 
 
