@@ -133,7 +133,7 @@ def test_passes(name: str, golden: Callable[[str, str], None], target: CpuTarget
 def test_accumulators_stay_in_registers_and_masks_outside_of_sums() -> None:
     host = Target.parse("cpu:icelake-server cores=1")
     assert isinstance(host, CpuTarget)
-    for name in ("rows", "a sum", "a sum, rows between", "along the vector"):
+    for name in ("rows", "half of a size", "a sum", "a sum, rows between", "along the vector"):
         ir = emit(prepared(CASES[name][0](), host), host).ir
         for body in innermost(ir):
             if any("llvm.fma" in line for line in body):

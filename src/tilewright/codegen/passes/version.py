@@ -33,6 +33,7 @@ from tilewright.codegen.rewrite import (
 )
 from tilewright.expr.dtypes import BOOL
 from tilewright.expr.index.affine import Affine, AffineForms, Terms
+from tilewright.expr.index.facts import LinearFacts
 from tilewright.expr.index.intervals import Interval, intersection
 from tilewright.expr.nodes import Const, Expr, Select
 from tilewright.expr.sizes import NO_SIZES
@@ -101,7 +102,7 @@ class _Versions:
         for cond in conds:
             part = split(cond, ranges, {}, self.forms)
             if part is not None and not part.modulus:
-                lies = Affine(0, part.terms).bounds(ranges)
+                lies = LinearFacts(self.forms, ranges).bounds(Affine(0, part.terms))
                 rest = part.rest.const  # sign * t + rest >= 0
                 limit = Interval(-rest, None) if part.sign > 0 else Interval(None, rest)
                 yield part.terms, intersection(lies, limit)
@@ -125,20 +126,24 @@ class _Versions:
         for group in self.groups(body, ranges, fresh):
             if group.may_stay and group.terms in done:
                 continue
-            sized = bool(self.sizes & self.forms.variables(Affine(0, group.terms)))
-            most = group.count + 1 if sized else BUDGET.cases
-            cases = group.cases(self.forms, ranges, reach.get(group.terms), most)
+            outer = Affine(0, group.terms)
+            sized = bool(self.sizes & self.forms.variables(outer))
+            most, known = BUDGET.cases, reach.get(group.terms)
+            if sized:
+                most = group.count + 1
+                known = known or LinearFacts(self.forms, ranges).bounds(outer)
+            cases = group.cases(self.forms, ranges, known, most)
             if cases is None or not self.pays(group, len(cases), size, sized):
                 continue
             self.statements += size * (len(cases) - 1)
-            known = done | {group.terms} if group.may_stay else done
+            seen = done | {group.terms} if group.may_stay else done
             versions: dict[int, Node] = {}
             for i in sorted(range(len(cases)), key=lambda i: -cases[i].values):
                 inner = hoisted_guards(self.settle(body, group, cases[i].t, ranges, {}))
                 if not is_empty(inner):
                     lies = cases[i].reach
                     here = {**reach, group.terms: lies} if lies else reach
-                    inner = self.level(inner, ranges, fresh, known, here)
+                    inner = self.level(inner, ranges, fresh, seen, here)
                     versions[i] = guarded(list(cases[i].conds), inner)
             return seq(*(versions[i] for i in sorted(versions)))
         return self.visit(body, ranges, frozenset(), reach if self.sizes else NOTHING)
