@@ -14,12 +14,13 @@ from tilewright.build.compile import compile_lowered
 from tilewright.codegen import compile_program
 from tilewright.codegen.llvm.functions import emit
 from tilewright.codegen.passes import prepared
+from tilewright.codegen.passes.size import statement_count
 from tilewright.contract.sizes import Size
 from tilewright.expr.dtypes import FLOAT32
-from tilewright.expr.nodes import Tensor, Var
+from tilewright.expr.nodes import Read, Tensor, Var
 from tilewright.expr.sizes import stored_shape
 from tilewright.ground.errors import BuildError, InputError, RunError
-from tilewright.nest.nodes import Program
+from tilewright.nest.nodes import For, If, Kind, Program, Store
 from tilewright.nest.print import program_text
 from tilewright.nest.reference.interpret import interpret
 from tilewright.runtime.cpu import LoadedKernel
@@ -139,6 +140,17 @@ def test_accumulators_stay_in_registers_and_masks_outside_of_sums() -> None:
         assert sums, name
         for body in sums:
             assert not any("store" in line or "icmp sle <" in line for line in body), name
+
+
+def test_no_pragma_unrolls_a_loop_that_a_size_bounds() -> None:
+    """A version for each number of rows would be all the code there may be."""
+    i, j = Var("i"), Var("j")
+    x, y = Tensor("X", (S, 16), FLOAT32), Tensor("Y", (S, 16), FLOAT32)
+    row = For(j, 16, If(i < S, Store(y, (i, j), Read(x, (i, j)))), Kind.VECTOR)
+    loop = For(i, 50, row, marks=(("unroll_step", 512),))
+    program = Program("copy", (x,), (), (), (y,), loop, (ROWS,))
+    assert statement_count(prepared(program, HOST).program.body, 512) == 1
+    check_sizes(program, around(ROWS), HOST)
 
 
 def innermost(ir: str) -> list[list[str]]:
