@@ -133,7 +133,8 @@ class _Versions:
                 most = group.count + 1
                 known = known or LinearFacts(self.forms, ranges).bounds(outer)
             cases = group.cases(self.forms, ranges, known, most)
-            if cases is None or not self.pays(group, len(cases), size, sized):
+            near = sized and self.is_near(body)
+            if cases is None or not self.pays(group, len(cases), size, sized, near):
                 continue
             self.statements += size * (len(cases) - 1)
             seen = done | {group.terms} if group.may_stay else done
@@ -148,11 +149,15 @@ class _Versions:
             return seq(*(versions[i] for i in sorted(versions)))
         return self.visit(body, ranges, frozenset(), reach if self.sizes else NOTHING)
 
-    def pays(self, group: ConditionGroup, cases: int, size: int, sized: bool) -> bool:
-        """Whether versions are worth their code: for guards, and selects over much code."""
+    def pays(self, group: ConditionGroup, cases: int, size: int, sized: bool, near: bool) -> bool:
+        """Whether versions are worth their code: for guards, and selects over much code. Of a size
+        large bodies have none where they may have them `near` their sums.
+        """
         if cases == 1:
             return True
         if sized:
+            if not near and size * (cases - 1) > BUDGET.far_sizes * self.narrow:
+                return False
             return self.statements + size * (cases - 1) <= BUDGET.sizes * self.narrow
         limit = BUDGET.guards if group.guards and cases == 2 else BUDGET.padding
         limit = BUDGET.bounds if group.runs else limit
@@ -174,12 +179,16 @@ class _Versions:
         return sorted(mine, key=lambda g: (g.mixed, not g.guards, not g.modulus, g.count))
 
     def belongs(self, group: ConditionGroup, body: Node, fresh: frozenset[str]) -> bool:
-        """Whether `body` is the place to split by a group: its variables were bound last, or they
-        are all sizes, and no loop that runs inside moves what is stored.
+        """Whether `body` is the place to split by a group: its variables were bound last, or there
+        is a size among them, and no loop that runs inside moves what is stored.
         """
         names = self.forms.variables(Affine(0, group.terms))
-        if not self.sizes or not names <= self.sizes:
+        if fresh & names or not self.sizes & names:
             return bool(fresh & names)
+        return self.is_near(body)
+
+    def is_near(self, body: Node) -> bool:
+        """Whether no loop that runs inside moves what is stored."""
         loops = {n.var.name: n for n in walk_nodes(body) if isinstance(n, For) and runs(n)}
         return _only_reduces(body, list(loops), loops)
 
