@@ -113,6 +113,13 @@ CASES = {
         ),
         around(ROWS, 4, 8, 10),
     ),
+    "rows around columns": (
+        lambda: product(
+            Axis("i", S, (12,), "pu"), Axis("j", 256, (64,), "sv"), Axis("k", 24, (), "s"),
+            (ROWS,), "i,j,k,ij",
+        ),
+        around(ROWS, 12, 24),
+    ),
 }  # fmt: skip
 
 
@@ -134,7 +141,8 @@ def test_passes(name: str, golden: Callable[[str, str], None], target: CpuTarget
 def test_accumulators_stay_in_registers_and_masks_outside_of_sums() -> None:
     host = Target.parse("cpu:icelake-server cores=1")
     assert isinstance(host, CpuTarget)
-    for name in ("rows", "half of a size", "a sum", "a sum, rows between", "along the vector"):
+    tiles = ("rows", "half of a size", "rows around columns")
+    for name in (*tiles, "a sum", "a sum, rows between", "along the vector"):
         ir = emit(prepared(CASES[name][0](), host), host).ir
         sums = [b for b in innermost(ir) if any("llvm.fma" in line for line in b)]
         assert sums, name
