@@ -13,12 +13,13 @@ from sized_nests import Axis, product, softmax
 from tilewright.build.compile import compile_lowered
 from tilewright.codegen.llvm.functions import emit
 from tilewright.codegen.passes import prepared
+from tilewright.codegen.passes.size import statement_count
 from tilewright.contract.sizes import Size
 from tilewright.expr.dtypes import FLOAT32
-from tilewright.expr.nodes import Tensor, Var
+from tilewright.expr.nodes import Read, Tensor, Var
 from tilewright.expr.sizes import stored_shape
 from tilewright.ground.errors import InputError, RunError
-from tilewright.nest.nodes import Program
+from tilewright.nest.nodes import For, If, Kind, Program, Store
 from tilewright.nest.print import program_text
 from tilewright.nest.reference.interpret import interpret
 from tilewright.runtime.cpu import LoadedKernel
@@ -111,6 +112,13 @@ CASES = {
         ),
         around(ROWS, 4, 8, 10),
     ),
+    "rows around columns": (
+        lambda: product(
+            Axis("i", S, (12,), "pu"), Axis("j", 256, (64,), "sv"), Axis("k", 24, (), "s"),
+            (ROWS,), "i,j,k,ij",
+        ),
+        around(ROWS, 12, 24),
+    ),
 }  # fmt: skip
 
 
@@ -132,11 +140,24 @@ def test_passes(name: str, golden: Callable[[str, str], None], target: CpuTarget
 def test_accumulators_stay_in_registers_and_masks_outside_of_sums() -> None:
     host = Target.parse("cpu:icelake-server cores=1")
     assert isinstance(host, CpuTarget)
-    for name in ("rows", "a sum", "a sum, rows between", "along the vector"):
+    tiles = ("rows", "half of a size", "rows around columns")
+    for name in (*tiles, "a sum", "a sum, rows between", "along the vector"):
         ir = emit(prepared(CASES[name][0](), host), host).ir
-        for body in innermost(ir):
-            if any("llvm.fma" in line for line in body):
-                assert not any("store" in line or "icmp sle <" in line for line in body), name
+        sums = [b for b in innermost(ir) if any("llvm.fma" in line for line in b)]
+        assert sums, name
+        for body in sums:
+            assert not any("store" in line or "icmp sle <" in line for line in body), name
+
+
+def test_no_pragma_unrolls_a_loop_that_a_size_bounds() -> None:
+    """A version for each number of rows would be all the code there may be."""
+    i, j = Var("i"), Var("j")
+    x, y = Tensor("X", (S, 16), FLOAT32), Tensor("Y", (S, 16), FLOAT32)
+    row = For(j, 16, If(i < S, Store(y, (i, j), Read(x, (i, j)))), Kind.VECTOR)
+    loop = For(i, 50, row, marks=(("unroll_step", 512),))
+    program = Program("copy", (x,), (), (), (y,), loop, (ROWS,))
+    assert statement_count(prepared(program, HOST).program.body, 512) == 1
+    check_sizes(program, around(ROWS), HOST)
 
 
 def innermost(ir: str) -> list[list[str]]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import mmap
 import pickle
+import resource
 import subprocess
 import threading
 from collections.abc import Mapping
@@ -220,6 +222,20 @@ def test_memory_is_flat_and_results_are_used_again() -> None:
         seen |= {y.ctypes.data, p.ctypes.data}
         del y, p
     assert len(seen) == 2 and len(net.network.function._frames) == 1
+
+
+def test_no_call_waits_for_pages_that_were_touched() -> None:
+    rows = (Size("S", 1, 40_000),)
+    x, a = (placeholder((S, 64), name=name) for name in "xa")
+    net = SizedNetwork(
+        [ComputeDAG([dense(x, 64, "a")], rows), ComputeDAG([dense(a, 64, "y")], rows)]
+    )
+    (x_array,) = net.inputs({"S": 40_000})
+    net.network.touch()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    (y,) = net.network(x_array)
+    faults = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+    assert faults * mmap.PAGESIZE < y.nbytes / 4
 
 
 def test_any_array_is_taken_as_by_other_networks() -> None:

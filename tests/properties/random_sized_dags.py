@@ -170,7 +170,7 @@ def random_sized_case(rng: np.random.Generator) -> SizedCase:
     return SizedCase(ComputeDAG([b.x], sizes), int(rng.integers(1 << 30)), b.is_exact)
 
 
-def convolution_case(channels: int = 4, features: int = 16) -> SizedCase:
+def convolution_case(channels: int = 4, features: int = 16, stride: int = 1) -> SizedCase:
     """3 x 3, padded, channels last, both sides of the image a size."""
     h, w = Var("H"), Var("W")
     x, weight = (
@@ -185,8 +185,10 @@ def convolution_case(channels: int = 4, features: int = 16) -> SizedCase:
 
     p = compute((add(h, 2), add(w, 2), channels), padded, name="p")
     y = compute(
-        (h, w, features),
-        lambda i, j, k: sum_over(p[i + r, j + s, c] * weight[r, s, c, k], (r, s, c)),
+        (floordiv(add(h, stride - 1), stride), floordiv(add(w, stride - 1), stride), features),
+        lambda i, j, k: sum_over(
+            p[i * stride + r, j * stride + s, c] * weight[r, s, c, k], (r, s, c)
+        ),
         name="y",
     )
     return SizedCase(ComputeDAG([y], (Size("H", 1, 13), Size("W", 2, 15))), 0, True)

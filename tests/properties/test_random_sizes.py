@@ -82,9 +82,10 @@ def test_programs_with_sizes_are_the_math_at_every_value(seed: int) -> None:
     assert counts["programs"] and not counts["refused"], counts
 
 
-@pytest.mark.parametrize("point", [{"H": 13, "W": 15}, {"H": 7, "W": 7}])
-def test_a_convolution_of_images_of_any_size(point: dict[str, int]) -> None:
-    case, counts = convolution_case(), Counter[str]()
+@pytest.mark.parametrize(("side", "stride"), [(13, 1), (7, 1), (13, 2)])
+def test_a_convolution_of_images_of_any_size(side: int, stride: int) -> None:
+    case, counts = convolution_case(stride=stride), Counter[str]()
+    point = {"H": side, "W": side}
     gene = default_gene(Space(case.dag.at(point), TARGET, sized=case.dag))
     check_gene(case, gene, np.random.default_rng(0), counts)
     assert counts["programs"], counts

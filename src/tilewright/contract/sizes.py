@@ -18,6 +18,7 @@ import numpy as np
 from tilewright.ground.errors import InputError
 
 APART = 4  # times, values at which programs are measured where nobody says which
+ESTIMATED = 3  # points
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,17 @@ class Size:
             value //= APART
         return tuple(sorted(found, reverse=True))
 
+    @property
+    def estimated(self) -> tuple[tuple[int, float], ...]:
+        """The points at which programs are estimated: the greatest, the least and one between; of a
+        range that has fewer and nobody said, its ends and their geometric mean.
+        """
+        found, low = self.measured, max(self.least, 1)
+        if self.points or len(found) >= ESTIMATED:
+            return tuple(found[k] for k in sorted({0, len(found) // 2, len(found) - 1}))
+        values = {self.most, round(math.sqrt(low * self.most)), low}
+        return tuple((v, v**-0.5) for v in sorted(values, reverse=True))
+
 
 Sizes: TypeAlias = tuple[Size, ...]
 
@@ -104,19 +116,32 @@ def points_of(sizes: Sizes) -> tuple[Point, ...]:
     """
     if not sizes:
         return ()
-    lists = [s.measured for s in sizes]
+    found = _together([s.measured for s in sizes])
+    for values in ([s.least for s in sizes], [max(s.least, s.most - 1) for s in sizes]):
+        found.setdefault(tuple(values), 0.0)
+    return tuple(_points(sizes, found))
+
+
+def estimated_points(sizes: Sizes) -> list[Point]:
+    """Where programs are estimated: those points of all sizes together, weights that sum to 1."""
+    return _points(sizes, _together([s.estimated for s in sizes]))
+
+
+def _together(lists: Sequence[Sequence[tuple[int, float]]]) -> dict[tuple[int, ...], float]:
+    """The first points of all sizes, then the second ones …, each with the product of weights."""
     found: dict[tuple[int, ...], float] = {}
     for k in range(max(map(len, lists))):
         pairs = [points[min(k, len(points) - 1)] for points in lists]
         found[tuple(value for value, _ in pairs)] = prod(weight for _, weight in pairs)
-    total = sum(found.values())
-    for values in ([s.least for s in sizes], [max(s.least, s.most - 1) for s in sizes]):
-        found.setdefault(tuple(values), 0.0)
-    names = [s.name for s in sizes]
-    return tuple(
+    return found
+
+
+def _points(sizes: Sizes, found: Mapping[tuple[int, ...], float]) -> list[Point]:
+    names, total = [s.name for s in sizes], sum(found.values())
+    return [
         Point(dict(zip(names, values, strict=True)), weight / total)
         for values, weight in found.items()
-    )
+    ]
 
 
 def timed_points(sizes: Sizes) -> list[Point]:

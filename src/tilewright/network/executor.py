@@ -124,6 +124,10 @@ class Network(ArrayFunction):
         self.function.threads = count
         self._threads = count
 
+    def touch(self) -> None:
+        """Have all the memory of one call at once; see `CompiledFunction.touch`."""
+        self.function.touch()
+
     def profile(self, inputs: Mapping[str, Any] | Sequence[Any], runs: int = 20) -> Profile:
         """Time every kernel within `runs` runs; see `CompiledFunction.profile`."""
         return self.function.profile(inputs, runs)

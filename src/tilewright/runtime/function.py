@@ -240,6 +240,17 @@ class CompiledFunction(ArrayFunction):
         except IndexError:
             return self._new_frame()
 
+    def touch(self) -> None:
+        """Write once to all the memory of one call, as much as the greatest sizes need: the system
+        gives pages at the first write, for which no later call waits then.
+
+        Raises InputError for a network that keeps a state, whose memory is its streams'.
+        """
+        frame = self._new_frame()
+        for array in (frame.scratch, *(memory.array() for memory in self._results)):
+            array.fill(0)
+        self._frames.append(frame)
+
     def bench(
         self, inputs: Mapping[str, Any] | Sequence[Any], count: int
     ) -> npt.NDArray[np.float64]:

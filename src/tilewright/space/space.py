@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tilewright.contract.gene import Gene
-from tilewright.contract.sizes import timed_points
+from tilewright.contract.sizes import estimated_points
 from tilewright.contract.surroundings import AMONG_OTHERS, Setting
 from tilewright.cost.candidates import Ints
 from tilewright.expr.dag import ComputeDAG
@@ -121,9 +121,8 @@ class Space(CandidateSpace):
     def points(self) -> Sequence[tuple[float, Space]]:
         if self.sized is None:
             return ()
-        timed = timed_points(self.sized.sizes)
-        chosen = sorted({0, len(timed) // 2, len(timed) - 1})
-        return [(timed[k].weight, self._at(self.sized.at(timed[k].values))) for k in chosen]
+        points = estimated_points(self.sized.sizes)
+        return [(p.weight, self._at(self.sized.at(p.values))) for p in points]
 
     def _at(self, dag: ComputeDAG) -> Space:
         """The same candidates of a DAG of other extents."""

@@ -58,7 +58,7 @@ def cpu_passes(
         ("lane storage", with_lane_storage),
         ("simplify", simplify),
         ("join", partial(joined, vector_bits=bits)),
-        ("tiles", partial(tiled, target=target, varying=varying)),
+        ("tiles", partial(tiled, target=target, varying=varying, sizes=ranges)),
         ("zero terms", without_zero_terms),
         ("guards", hoisted_guards),
         ("versions", partial(versioned, vector_bits=bits, sizes=ranges)),

@@ -43,6 +43,8 @@ class CodeBudget:
     """The same for the bounds of loops that run: what is not separated has bounds that vary."""
     sizes: int = 4096
     """The same for rests of tiles that a size leaves: without versions they have masks."""
+    far_sizes: int = 512
+    """The same of one condition where loops that run inside move what is stored."""
     cases: int = 6
     """Versions of one body for one condition,"""
     instances: int = 4096

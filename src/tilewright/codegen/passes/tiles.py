@@ -11,7 +11,7 @@ padding depends on it; (4) unrolled loops that would write too much run instead,
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from math import prod
 
@@ -20,10 +20,10 @@ from tilewright.codegen.passes.size import BUDGET, CodeSize, runs_loops
 from tilewright.codegen.rewrite import rebuilt, substituted
 from tilewright.codegen.summary import Summaries
 from tilewright.expr.nodes import Expr, Select, Var
-from tilewright.expr.traversal import free_vars, reads, walk
+from tilewright.expr.traversal import conjuncts, free_vars, reads, walk
 from tilewright.ground.errors import BuildError
 from tilewright.nest.marks import GREATEST_UNROLL_STEP
-from tilewright.nest.nodes import Alloc, For, Kind, Node, Store, bodies, seq
+from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Store, bodies, seq
 from tilewright.nest.nodes import walk as walk_nodes
 from tilewright.target import CpuTarget
 
@@ -32,11 +32,17 @@ LONG_VECTOR = 16
 VECTORS = 4
 
 
-def tiled(node: Node, target: CpuTarget, varying: frozenset[str] = frozenset()) -> Node:
+def tiled(
+    node: Node,
+    target: CpuTarget,
+    varying: frozenset[str] = frozenset(),
+    sizes: Collection[str] = (),
+) -> Node:
     """The nest with loop kinds as they will be written (see the module's docstring). Tensors whose
-    shape is `varying` are not kept in registers.
+    shape is `varying` are not kept in registers, and no pragma unrolls a loop that one of the
+    `sizes` bounds: each number of iterations would be a version.
     """
-    tiles = _Tiles(target, varying)
+    tiles = _Tiles(target, varying, sizes)
     node = tiles.small_allocations(node)
     node = tiles.pragmas(node, 0)
     node = tiles.kernels(node)
@@ -45,9 +51,9 @@ def tiled(node: Node, target: CpuTarget, varying: frozenset[str] = frozenset()) 
 
 
 class _Tiles:
-    def __init__(self, target: CpuTarget, varying: frozenset[str]) -> None:
+    def __init__(self, target: CpuTarget, varying: frozenset[str], sizes: Collection[str]) -> None:
         self.target = target
-        self.varying = varying
+        self.varying, self.sizes = varying, sizes
         self.bits = target.vector_bits
         self.summaries = Summaries()
         self.code = CodeSize(target.vector_bits)
@@ -109,6 +115,8 @@ class _Tiles:
             return node
         if not isinstance(node.extent, int) or runs_loops(node.body):
             return node
+        if is_bounded(node, self.sizes):
+            return node
         fits = node.extent * self.size(node.body) <= step
         return replace(node, kind=Kind.UNROLLED) if fits else node
 
@@ -155,6 +163,13 @@ class _Tiles:
         """A vector loop as a loop over groups of `vectors` vectors, and a rest."""
         assert isinstance(node.extent, int)
         return strip_mined(node, vectors * max(1, self.bits // widest_bits(node)))
+
+
+def is_bounded(loop: For, sizes: Collection[str]) -> bool:
+    """Whether a condition below a loop compares its variable with a size."""
+    conds = (n.cond for n in walk_nodes(loop.body) if isinstance(n, If)) if sizes else ()
+    used = (free_vars(part) for cond in conds for part in conjuncts(cond))
+    return any(loop.var.name in names and not names.isdisjoint(sizes) for names in used)
 
 
 def iterations(loop: For) -> int:

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tilewright.codegen.lanes import widest_bits
-from tilewright.codegen.passes.tiles import VECTORS
+from tilewright.codegen.passes.tiles import VECTORS, is_bounded
 from tilewright.codegen.rewrite import conjunction, rebuilt, redirected, substituted
 from tilewright.contract.sizes import Sizes
 from tilewright.expr.index.affine import Affine, AffineForms
@@ -109,9 +109,7 @@ class _AtMost:
         inside = list(walk(node.body))
         touched = {r.tensor.name for n in inside for e in expressions(n) for r in reads(e)}
         touched |= {n.tensor.name for n in inside if isinstance(n, Store)}
-        conds = [free_vars(c) for n in inside if isinstance(n, If) for c in conjuncts(n.cond)]
-        bounded = any(node.var.name in used and used & self.names for used in conds)
-        return bounded and not touched & self.tiles
+        return is_bounded(node, self.names) and not touched & self.tiles
 
     def width(self, node: For) -> int:
         """Lanes of the vectors that are written out."""

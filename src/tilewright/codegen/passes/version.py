@@ -33,6 +33,7 @@ from tilewright.codegen.rewrite import (
 )
 from tilewright.expr.dtypes import BOOL
 from tilewright.expr.index.affine import Affine, AffineForms, Terms
+from tilewright.expr.index.facts import LinearFacts
 from tilewright.expr.index.intervals import Interval, intersection
 from tilewright.expr.nodes import Const, Expr, Select
 from tilewright.expr.sizes import NO_SIZES
@@ -101,7 +102,7 @@ class _Versions:
         for cond in conds:
             part = split(cond, ranges, {}, self.forms)
             if part is not None and not part.modulus:
-                lies = Affine(0, part.terms).bounds(ranges)
+                lies = LinearFacts(self.forms, ranges).bounds(Affine(0, part.terms))
                 rest = part.rest.const  # sign * t + rest >= 0
                 limit = Interval(-rest, None) if part.sign > 0 else Interval(None, rest)
                 yield part.terms, intersection(lies, limit)
@@ -125,29 +126,38 @@ class _Versions:
         for group in self.groups(body, ranges, fresh):
             if group.may_stay and group.terms in done:
                 continue
-            sized = bool(self.sizes & self.forms.variables(Affine(0, group.terms)))
-            most = group.count + 1 if sized else BUDGET.cases
-            cases = group.cases(self.forms, ranges, reach.get(group.terms), most)
-            if cases is None or not self.pays(group, len(cases), size, sized):
+            outer = Affine(0, group.terms)
+            sized = bool(self.sizes & self.forms.variables(outer))
+            most, known = BUDGET.cases, reach.get(group.terms)
+            if sized:
+                most = group.count + 1
+                known = known or LinearFacts(self.forms, ranges).bounds(outer)
+            cases = group.cases(self.forms, ranges, known, most)
+            near = sized and self.is_near(body)
+            if cases is None or not self.pays(group, len(cases), size, sized, near):
                 continue
             self.statements += size * (len(cases) - 1)
-            known = done | {group.terms} if group.may_stay else done
+            seen = done | {group.terms} if group.may_stay else done
             versions: dict[int, Node] = {}
             for i in sorted(range(len(cases)), key=lambda i: -cases[i].values):
                 inner = hoisted_guards(self.settle(body, group, cases[i].t, ranges, {}))
                 if not is_empty(inner):
                     lies = cases[i].reach
                     here = {**reach, group.terms: lies} if lies else reach
-                    inner = self.level(inner, ranges, fresh, known, here)
+                    inner = self.level(inner, ranges, fresh, seen, here)
                     versions[i] = guarded(list(cases[i].conds), inner)
             return seq(*(versions[i] for i in sorted(versions)))
         return self.visit(body, ranges, frozenset(), reach if self.sizes else NOTHING)
 
-    def pays(self, group: ConditionGroup, cases: int, size: int, sized: bool) -> bool:
-        """Whether versions are worth their code: for guards, and selects over much code."""
+    def pays(self, group: ConditionGroup, cases: int, size: int, sized: bool, near: bool) -> bool:
+        """Whether versions are worth their code: for guards, and selects over much code. Of a size
+        large bodies have none where they may have them `near` their sums.
+        """
         if cases == 1:
             return True
         if sized:
+            if not near and size * (cases - 1) > BUDGET.far_sizes * self.narrow:
+                return False
             return self.statements + size * (cases - 1) <= BUDGET.sizes * self.narrow
         limit = BUDGET.guards if group.guards and cases == 2 else BUDGET.padding
         limit = BUDGET.bounds if group.runs else limit
@@ -169,12 +179,16 @@ class _Versions:
         return sorted(mine, key=lambda g: (g.mixed, not g.guards, not g.modulus, g.count))
 
     def belongs(self, group: ConditionGroup, body: Node, fresh: frozenset[str]) -> bool:
-        """Whether `body` is the place to split by a group: its variables were bound last, or they
-        are all sizes, and no loop that runs inside moves what is stored.
+        """Whether `body` is the place to split by a group: its variables were bound last, or there
+        is a size among them, and no loop that runs inside moves what is stored.
         """
         names = self.forms.variables(Affine(0, group.terms))
-        if not self.sizes or not names <= self.sizes:
+        if fresh & names or not self.sizes & names:
             return bool(fresh & names)
+        return self.is_near(body)
+
+    def is_near(self, body: Node) -> bool:
+        """Whether no loop that runs inside moves what is stored."""
         loops = {n.var.name: n for n in walk_nodes(body) if isinstance(n, For) and runs(n)}
         return _only_reduces(body, list(loops), loops)
 
