@@ -80,7 +80,7 @@ from tilewright.records.rows import SEARCH as SEARCHES
 from tilewright.search.objectives import ObjectiveModel
 from tilewright.search.progress import Callback
 from tilewright.search.reuse.edges import WHOLE
-from tilewright.search.reuse.plan import COSTS, Costs, Plan
+from tilewright.search.reuse.plan import COSTS, Costs, ReusePlan
 from tilewright.search.strategies.table import Maker
 from tilewright.search.task_scheduler import TaskScheduler
 from tilewright.search.tasks import TuningTask, infos_of
@@ -114,7 +114,7 @@ class Foreseen:
     spent: int | None = None
 
     @staticmethod
-    def of(plan: Plan, spent: Mapping[str, int] | None = None) -> Foreseen:
+    def of(plan: ReusePlan, spent: Mapping[str, int] | None = None) -> Foreseen:
         """That of a plan; `spent` says what its steps measured, by the hash of their tasks."""
         reuses = [step for step in plan.steps if step.kind == REUSES]
         return Foreseen(

@@ -15,9 +15,9 @@ from tilewright.expr.dag import ComputeDAG
 from tilewright.front.tuning_tasks import parts_of, tasks_of
 from tilewright.records.rows import FOREIGN, RECORDED, REUSE, SEARCH
 from tilewright.search.reuse import plan as plans
-from tilewright.search.reuse.edges import WHOLE, Edges, Member
+from tilewright.search.reuse.edges import WHOLE, Member, ReuseEdges
 from tilewright.search.reuse.family import Operator
-from tilewright.search.reuse.plan import COSTS, Costs, Plan, Step, make_plan
+from tilewright.search.reuse.plan import COSTS, Costs, PlanStep, ReusePlan, make_plan
 from tilewright.search.reuse.strategy import LENGTH, ROUND
 from tilewright.search.tasks import TuningTask
 from tilewright.target import Target
@@ -36,7 +36,7 @@ def conv(size: int, channels: int, kernel: int, **options: Any) -> TuningTask:
     return TuningTask(f"conv{size}x{channels}x{kernel}", dag)
 
 
-def check(plan: Plan, tasks: Sequence[TuningTask]) -> None:
+def check(plan: ReusePlan, tasks: Sequence[TuningTask]) -> None:
     """Every task at most once, sources before those that reuse them, bridges of weight 0 used."""
     assert plan.tasks[: len(tasks)] == tuple(tasks)
     done = {task.hash for task in plan.recorded}
@@ -97,7 +97,7 @@ def test_another_machines_programs_cost_a_few_trials() -> None:
     check(plan, tasks)
     assert plan.tasks[2:] == (other,) and plan.recorded == ()
     foreign, *others = plan.steps
-    assert foreign == Step(other.hash, FOREIGN, other.hash, ROUND)
+    assert foreign == PlanStep(other.hash, FOREIGN, other.hash, ROUND)
     assert {(s.kind, s.source, s.programs) for s in others} == {(REUSE, other.hash, LENGTH)}
     assert f"{other.name}: another machine's, {ROUND}" in str(plan)
     assert "2 to reuse others, 0 to reuse records, 1 to try another machine's" in str(plan)
@@ -109,7 +109,7 @@ def test_a_task_that_another_machine_tuned_begins_there() -> None:
     task, other = matmul(64, 64, 64), matmul(128, 64, 64)
     elsewhere = replace(task, weight=0.0)
     (step,) = make_plan([task], CPU, foreign=[elsewhere]).steps
-    assert step == Step(task.hash, FOREIGN, task.hash, LENGTH)
+    assert step == PlanStep(task.hash, FOREIGN, task.hash, LENGTH)
     plan = make_plan([task, other], CPU, foreign=[elsewhere])
     check(plan, [task, other])
     assert plan.tasks == (task, other)
@@ -194,7 +194,7 @@ def test_whole_reuses_cost_what_the_published_tuner_is_expected_to_measure(targe
     by_hash = {t.hash: Member(t, Operator.of(t.dag), frozenset()) for t in tasks}
     reuses = [s for s in plan.steps if s.kind == REUSE]
     assert reuses
-    edges = Edges(device, None, WHOLE)
+    edges = ReuseEdges(device, None, WHOLE)
     for step in reuses:
         assert step.source is not None
         expected = edges.programs(by_hash[step.task], by_hash[step.source])

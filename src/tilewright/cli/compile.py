@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import typer
 from rich.console import Console
@@ -40,6 +40,29 @@ from tilewright.runtime.host import host_architecture
 from tilewright.runtime.library import refuse_library
 from tilewright.target import CpuTarget, Target
 
+Library: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE.so",
+        help="Write a shared library with the weights, for C and tilewright.load_library, and "
+        "its header FILE.h. Needs a C compiler for the target.",
+        show_default=False,
+    ),
+]
+Fallbacks: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--fallback",
+        metavar="TARGET",
+        help="With -o: an older CPU (cpu:x86-64-v3) for which the library has the network once "
+        "more, for machines that lack what the code before it uses. Repeatable: the first that "
+        "fits runs.",
+        show_default=False,
+    ),
+]
+
 
 def compile(
     model: ModelFile,
@@ -50,28 +73,8 @@ def compile(
     chains: Chains = True,
     math: Math = "float32",
     target: TargetSpec = None,
-    save: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE.so",
-            help="Write a shared library with the weights, for C and tilewright.load_library, and "
-            "its header FILE.h. Needs a C compiler for the target.",
-            show_default=False,
-        ),
-    ] = None,
-    fallback: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--fallback",
-            metavar="TARGET",
-            help="With -o: an older CPU (cpu:x86-64-v3) for which the library has the network once "
-            "more, for machines that lack what the code before it uses. Repeatable: the first that "
-            "fits runs.",
-            show_default=False,
-        ),
-    ] = None,
+    save: Library = None,
+    fallback: Fallbacks = None,
     quiet: Quiet = False,
 ) -> None:
     """Compile a model and print its plan: kernels, where each comes from, memory.
@@ -111,9 +114,8 @@ def compile(
         print_plan(console, plan)
         if plan.sizes:
             _print_interface(console, network)
-    is_host = isinstance(chosen, CpuTarget) and chosen.architecture == host_architecture()
     at_hand = chosen.backend.device is not None and target is not None and ":" not in target
-    if is_host or at_hand:
+    if at_hand or (isinstance(chosen, CpuTarget) and chosen.architecture == host_architecture()):
         for network in networks:
             _ = network.function  # loads it
         console.print("Compiled and loaded.", style="green")

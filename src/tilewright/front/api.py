@@ -33,7 +33,7 @@ from tilewright.records.database import Database
 from tilewright.search.disturbance import Disturbance
 from tilewright.search.objectives import Objective, ObjectiveModel, as_objective
 from tilewright.search.progress import Budget, Callback, Progress, TaskResult, weighted_sum
-from tilewright.search.reuse.plan import COSTS, Plan, make_plan
+from tilewright.search.reuse.plan import COSTS, ReusePlan, make_plan
 from tilewright.search.reuse.run import Planned, known_tasks
 from tilewright.search.strategies.profile_plan import ProfilePlan, plan_profile
 from tilewright.search.strategies.table import STRATEGIES, WHOLE, Maker, Way, way_of
@@ -217,7 +217,7 @@ def plan(
     target: Target | str | None = None,
     rules: Sequence[Rule] = (),
     strategy: str = "reuse",
-) -> Plan | ProfilePlan:
+) -> ReusePlan | ProfilePlan:
     """What `tune(models, strategy=strategy)` would do with this database (which need not exist):
     which tasks are searched, and which reuse whose programs; for "reuse-all" that takes some
     seconds an operator. Of "profile", how many programs it measures of each task. Arguments are

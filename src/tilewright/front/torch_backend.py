@@ -56,7 +56,7 @@ from tilewright.graph.torch.capture import (
     specialise,
 )
 from tilewright.graph.torch.importing import headline, to_onnx, to_program
-from tilewright.graph.torch.sizes import Place, Ranges
+from tilewright.graph.torch.sizes import Place, TracedRanges
 from tilewright.ground import log
 from tilewright.ground.errors import BuildError, InputError, RunError, UnsupportedModel
 from tilewright.ground.settings import Settings
@@ -173,7 +173,7 @@ class CapturedGraph:
         self.context = context
         self.numbers = sorted(set(read_numbers(graph).values()))
         self.programs: dict[ShapeKey, CapturedNetwork | None] = {}
-        self.ranges = Ranges(graph)
+        self.ranges = TracedRanges(graph)
         self.varies = bool(self.ranges.dimensions)
         self.refusal = ""  # why a network takes no sizes
         self.pieces = Pieces(self, cut(graph, ())) if has_contexts(graph) else None
@@ -331,7 +331,9 @@ class CapturedGraph:
             self.programs.clear()
             self.strikes = 0
 
-    def _checked(self, args: Sequence[Any], ranges: Ranges | None = None) -> CapturedNetwork | None:
+    def _checked(
+        self, args: Sequence[Any], ranges: TracedRanges | None = None
+    ) -> CapturedNetwork | None:
         """A program that computes what eager mode does; UnsupportedModel names what differs."""
         program = self._compile(args, ranges)
         if program is None:
@@ -365,7 +367,9 @@ class CapturedGraph:
         if refused or deviations(ours, expected, program.is_narrow):
             raise UnsupportedModel(reason, refused)
 
-    def _compile(self, args: Sequence[Any], ranges: Ranges | None = None) -> CapturedNetwork | None:
+    def _compile(
+        self, args: Sequence[Any], ranges: TracedRanges | None = None
+    ) -> CapturedNetwork | None:
         """Export, import and compile, with `ranges` for what varies; None when there is nothing to
         compute.
         """
@@ -391,7 +395,7 @@ class CapturedGraph:
         concrete: Concrete,
         args: Sequence[Any],
         orders: Mapping[int, Order],
-        ranges: Ranges | None,
+        ranges: TracedRanges | None,
     ) -> tuple[Model, Mapping[Place, Range]]:
         """The model of a concrete graph, and the bounds of dimensions of arguments that vary in it.
         An UnsupportedModel names nodes of the captured one.

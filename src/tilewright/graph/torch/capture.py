@@ -24,7 +24,7 @@ from torch.amp.autocast_mode import _enter_autocast, _exit_autocast
 
 from tilewright.graph.torch.decompositions import FUSED
 from tilewright.graph.torch.importing import headline
-from tilewright.graph.torch.sizes import Ranges
+from tilewright.graph.torch.sizes import TracedRanges
 from tilewright.ground.errors import UnsupportedModel
 
 Order: TypeAlias = tuple[int, ...]  # dimensions from the slowest to the fastest in memory
@@ -138,7 +138,7 @@ def specialise(
     args: Sequence[Any],
     constants: Collection[int],
     orders: Mapping[int, Order],
-    ranges: Ranges | None = None,
+    ranges: TracedRanges | None = None,
 ) -> Concrete:
     """The graph for arguments of these shapes; with `ranges`, the numbers that are extents of
     arguments are read there, and the module is one for all of their values.

@@ -32,7 +32,7 @@ try:
 
     from tilewright.graph.torch.decompositions import decomposed
     from tilewright.graph.torch.quantised import translations
-    from tilewright.graph.torch.sizes import Ends, dynamic, named_ranges
+    from tilewright.graph.torch.sizes import TracedEnds, dynamic, named_ranges
 except ImportError as error:
     raise InputError(f"{error.name} is not installed; PyTorch models need it: {INSTALL}") from error
 
@@ -77,12 +77,12 @@ def export_module(module: Any, inputs: Any, shapes: Mapping[str, Given] | None =
     return replace(exported, ranges={**exported.ranges, **ranges})
 
 
-def _as_asked(found: Ends, asked: Range) -> Ends:
+def _as_asked(found: TracedEnds, asked: Range) -> TracedEnds:
     """A range that torch.export found, with the points that were asked for. Its tracing takes what
     varies to be at least 2, so that 1 is not special; nor is it here.
     """
     least = min(asked.least, found.least) if found.least == 2 else found.least
-    return Ends(least, found.most, asked.points)
+    return TracedEnds(least, found.most, asked.points)
 
 
 def _with_example(exported: Exported, program: Any) -> Exported:
@@ -155,7 +155,7 @@ class Exported:
     proto: onnx.ModelProto
     origins: Mapping[str, str]
     outputs: tuple[str, ...] = ()
-    ranges: Mapping[str, Ends] = field(default_factory=dict)
+    ranges: Mapping[str, TracedEnds] = field(default_factory=dict)
     example: tuple[tuple[Any, ...], tuple[Any, ...]] | None = None
 
 
@@ -354,7 +354,7 @@ def _reshaped(
         size = math.prod(shape)
         times = -(-size // max(1, len(values)))
         bound.arguments[name] = values.repeat(times)[:size].reshape(shape)
-        ends = {d: Ends(*n) for d, n in enumerate(given) if isinstance(n, Range)}
+        ends = {d: TracedEnds(*n) for d, n in enumerate(given) if isinstance(n, Range)}
         varying[name] = dynamic(ends)
     return bound.args, bound.kwargs, varying if any(varying.values()) else None
 

@@ -1,7 +1,7 @@
 """Dimensions that vary: what torch.compile captures with SymInts, and what torch.export bounds.
 
-    ranges = Ranges(graph)                 of a captured graph, or a piece of one
-    ranges.dimensions                      (Dimension(position=2, dim=1, name="s27", 2, 512), …)
+    ranges = TracedRanges(graph)           of a captured graph, or a piece of one
+    ranges.dimensions                      (TracedDimension(2, 1, "s27", 2, 512), …)
     ranges.make_room(args)                 then ranges.limits are {"s27": 512}
     named_ranges(program, proto)           {"x_1": (2, 512)}
 
@@ -38,7 +38,7 @@ Orders: TypeAlias = Mapping[int, tuple[int, ...]]
 """Orders of dimensions, by the positions of arguments."""
 
 
-class Ends(NamedTuple):
+class TracedEnds(NamedTuple):
     """A `Range` whose most is None where nothing bounds it."""
 
     least: int
@@ -47,13 +47,13 @@ class Ends(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Dimension:
+class TracedDimension:
     """A dimension of a tensor that is an argument; those of one `name` have one extent."""
 
     position: int
     dim: int
     name: str
-    ends: Ends
+    ends: TracedEnds
 
     @property
     def place(self) -> Place:
@@ -61,7 +61,7 @@ class Dimension:
         return self.position, self.dim
 
 
-class Ranges:
+class TracedRanges:
     """What networks of one captured graph are made for."""
 
     def __init__(self, graph: Any) -> None:
@@ -71,7 +71,7 @@ class Ranges:
             i: expr for i, v in enumerate(values) if (expr := _expression(v)) is not None
         }
         self.dimensions = tuple(
-            Dimension(i, d, str(expr), _ends(extent.node.shape_env.bound_sympy(expr)))
+            TracedDimension(i, d, str(expr), _ends(extent.node.shape_env.bound_sympy(expr)))
             for i, v in enumerate(values)
             if isinstance(v, torch.Tensor)
             for d, extent in enumerate(v.shape)
@@ -105,7 +105,7 @@ class Ranges:
         return all(v <= self.limits.get(n, -1) for n, v in met.items())
 
     @property
-    def guessed(self) -> list[Dimension]:
+    def guessed(self) -> list[TracedDimension]:
         """Dimensions, one of each name, whose most nobody gave."""
         first = {d.name: d for d in reversed(self.dimensions)}
         return [d for d in self.dimensions if d is first[d.name] and d.ends.most is None]
@@ -114,7 +114,7 @@ class Ranges:
         """How torch.export is told which dimensions vary, of arguments at these positions, some
         with their dimensions in another order.
         """
-        found: list[dict[int, Ends]] = [{} for _ in inputs]
+        found: list[dict[int, TracedEnds]] = [{} for _ in inputs]
         for d in self.dimensions:
             if d.position in inputs:
                 found[inputs.index(d.position)][_axis(d, orders)] = d.ends
@@ -156,7 +156,7 @@ class Ranges:
         return fx.Proxy(size, fx.proxy.GraphAppendingTracer(node.graph))
 
 
-def _axis(dimension: Dimension, orders: Orders) -> int:
+def _axis(dimension: TracedDimension, orders: Orders) -> int:
     """Where a dimension is in the order that its argument is taken in."""
     order = orders.get(dimension.position)
     return dimension.dim if order is None else order.index(dimension.dim)
@@ -170,20 +170,20 @@ def _expression(number: Any) -> Any:
     return None if expr.is_number else expr
 
 
-def _ends(bounds: Any) -> Ends:
+def _ends(bounds: Any) -> TracedEnds:
     """Of extents, which are at least 0."""
     least = max(0, int(bounds.lower)) if bounds.lower > -int_oo else 0
-    return Ends(least, int(bounds.upper) if bounds.upper < UNBOUNDED else None)
+    return TracedEnds(least, int(bounds.upper) if bounds.upper < UNBOUNDED else None)
 
 
-def named_ranges(program: Any, proto: onnx.ModelProto) -> dict[str, Ends]:
+def named_ranges(program: Any, proto: onnx.ModelProto) -> dict[str, TracedEnds]:
     """The ranges that an ExportedProgram gives to dimensions of its inputs, by their names in the
     ONNX model made of it, which they get here: that of the first input that has each, and the
     dimension's number. 0 is no extent.
     """
     nodes = {n.name: n for n in program.graph.find_nodes(op="placeholder")}
     names: dict[str, str] = {}
-    found: dict[str, Ends] = {}
+    found: dict[str, TracedEnds] = {}
     for info in proto.graph.input:
         for position, dim in enumerate(info.type.tensor_type.shape.dim):
             if not dim.dim_param:
@@ -198,7 +198,7 @@ def named_ranges(program: Any, proto: onnx.ModelProto) -> dict[str, Ends]:
     return found
 
 
-def dynamic(ends: Mapping[int, Ends]) -> dict[int, Any] | None:
+def dynamic(ends: Mapping[int, TracedEnds]) -> dict[int, Any] | None:
     """How torch.export is told that dimensions of a tensor vary; None where none does."""
     dims = torch.export.Dim
     return {d: dims.DYNAMIC(min=e.least, max=e.most) for d, e in ends.items()} or None

@@ -1,6 +1,6 @@
 """What a reuse will measure: the edges of a plan's graph, for either way to reuse.
 
-    edges = Edges(target, rules, WHOLE)
+    edges = ReuseEdges(target, rules, WHOLE)
     edges.programs(member, source)       153.2, as many as algorithm 1 is expected to have
     edges.into(member, family)           {source: programs}, for the sources that come into question
 
@@ -58,7 +58,7 @@ def distance(target: Nest, source: Nest) -> float:
 
 
 @dataclass
-class Edges:
+class ReuseEdges:
     """Expected programs of reuses in one `mode`; with `dominated` one of two operators has to
     dominate the other (ETO, definition 2).
     """

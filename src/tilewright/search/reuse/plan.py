@@ -28,7 +28,7 @@ from tilewright.ground.text import clock, count
 from tilewright.records.rows import FOREIGN, RECORDED, REUSE, SEARCH
 from tilewright.search.progress import TRIAL_S
 from tilewright.search.reuse.correspondence import abilities
-from tilewright.search.reuse.edges import Edges, Member, distance
+from tilewright.search.reuse.edges import Member, ReuseEdges, distance
 from tilewright.search.reuse.family import Family, Operator, bridge, bridges
 from tilewright.search.reuse.graph import Graph, Tree, cost, steiner_tree
 from tilewright.search.reuse.strategy import LENGTH, ROUND
@@ -63,7 +63,7 @@ COSTS = {RANKED: Costs(), WHOLE: Costs(mode=WHOLE, dominated=True)}  # by mode; 
 
 
 @dataclass(frozen=True)
-class Step:
+class PlanStep:
     """What is done for one task, with `programs` trials: searched from nothing, or near the good
     programs of `source`, an earlier step's (REUSE), the records' (RECORDED) or those that
     another machine has of the task itself (FOREIGN). Hashes are tasks'.
@@ -76,7 +76,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Plan:
+class ReusePlan:
     """Steps for the tasks that matter and have relatives, sources first; others are searched as
     ever. `tasks` are those given, then bridges in use, of which `considered` came into question,
     and other machines' tasks; `recorded` are the sources that this machine's records hold. `rest`
@@ -84,7 +84,7 @@ class Plan:
     """
 
     tasks: tuple[TuningTask, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[PlanStep, ...]
     recorded: tuple[TuningTask, ...] = ()
     considered: int = 0
     rest: int = 0
@@ -138,13 +138,13 @@ def make_plan(
     rules: Sequence[Rule] | None = None,
     costs: Costs | None = None,
     hops: int | None = 1,
-) -> Plan:
+) -> ReusePlan:
     """The plan for some tasks. `recorded` are tasks whose programs are known, others or these,
     `foreign` those that other machines have programs of; `hops` is how far bridges go (None: all of
     them, 0: none).
     """
     costs = costs or COSTS[RANKED]
-    edges = Edges(target, rules, costs.mode, costs.dominated)
+    edges = ReuseEdges(target, rules, costs.mode, costs.dominated)
     planner = _Planner(target, rules, costs, hops, edges)
     members = [planner.member(task) for task in tasks]
     families: dict[Family, list[Member]] = {}
@@ -154,7 +154,7 @@ def make_plan(
     for records in (FOREIGN, RECORDED):  # of a task of both, what this machine has counts
         for member in planner.recorded(known[records], families, records):
             families[member.operator.family].append(member)
-    steps: list[Step] = []
+    steps: list[PlanStep] = []
     sources: list[Member] = []
     considered = 0
     shares = _shares(tasks, [m.operator.family for m in members])
@@ -168,7 +168,7 @@ def make_plan(
         steps += some
         reused = {step.source for step in some}
         sources += [m for m in every if m.task.hash in reused]
-    return Plan(
+    return ReusePlan(
         (*tasks, *(m.task for m in sources if m.is_helper)),
         tuple(steps),
         tuple(m.task for m in sources if m.records == RECORDED),
@@ -201,7 +201,7 @@ class _Planner:
     rules: Sequence[Rule] | None
     costs: Costs
     hops: int | None
-    edges: Edges
+    edges: ReuseEdges
 
     def member(self, task: TuningTask, records: str | None = None) -> Member:
         """What the planner knows of a task."""
@@ -244,7 +244,9 @@ class _Planner:
             found.append(self.member(task))
         return found
 
-    def steps(self, family: Sequence[Member], worth: float) -> tuple[list[Step], Sequence[Member]]:
+    def steps(
+        self, family: Sequence[Member], worth: float
+    ) -> tuple[list[PlanStep], Sequence[Member]]:
         """The cheapest way to programs for all of a family that are wanted, sources first, and the
         bridges that came into question; no steps where none has relatives. A search gets that part
         of its programs that it is `worth`.
@@ -281,7 +283,9 @@ class _Planner:
         first = min(c for (source, _), c in graph.items() if source == ROOT)
         return wanted + max(first, least) + self.costs.default
 
-    def _steps(self, family: Sequence[Member], graph: Graph[str], tree: Tree[str]) -> list[Step]:
+    def _steps(
+        self, family: Sequence[Member], graph: Graph[str], tree: Tree[str]
+    ) -> list[PlanStep]:
         records = {m.task.hash: m.records for m in family}
         if all(records[task] is None for task in tree) and len(tree) < 2:
             return []  # a search from nothing, as without a plan
@@ -294,12 +298,12 @@ class _Planner:
             if source != ROOT:
                 kind = RECORDED if records[source] == RECORDED else REUSE
                 programs = max(1, round(graph[source, task] - extra))
-                found.append(Step(task, kind, source, programs))
+                found.append(PlanStep(task, kind, source, programs))
             elif records[task] == FOREIGN:
                 programs = self.costs.foreign if task in helpers else LENGTH
-                found.append(Step(task, FOREIGN, task, programs))
+                found.append(PlanStep(task, FOREIGN, task, programs))
             elif records[task] is None:
-                found.append(Step(task, SEARCH, None, round(graph[ROOT, task])))
+                found.append(PlanStep(task, SEARCH, None, round(graph[ROOT, task])))
         return found
 
     def _graph(self, family: Sequence[Member], search: float) -> Graph[str]:

@@ -37,7 +37,7 @@ from tilewright.search.progress import TRIAL_S
 from tilewright.search.reuse.correspondence import Named, kin
 from tilewright.search.reuse.family import Operator
 from tilewright.search.reuse.hierarchical import WholeReuse
-from tilewright.search.reuse.plan import Costs, Plan, Step, make_plan, rest_of
+from tilewright.search.reuse.plan import Costs, PlanStep, ReusePlan, make_plan, rest_of
 from tilewright.search.reuse.strategy import Relative, ReuseStrategy
 from tilewright.search.strategies.memory import as_population
 from tilewright.search.strategies.table import RANKED, WHOLE, EvolutionStrategy, Maker, Strategy
@@ -59,7 +59,7 @@ class Planned:
     task that ends up behind gets `fallback` programs more.
     """
 
-    plan: Plan
+    plan: ReusePlan
     name: str
     database: Database
     machine: Machine
@@ -308,7 +308,7 @@ def known_tasks(database: Database, machine: Machine) -> tuple[list[TuningTask],
 
 
 def _record(
-    plan: Plan, name: str, database: Database, machine: Machine, seed: int
+    plan: ReusePlan, name: str, database: Database, machine: Machine, seed: int
 ) -> list[ReuseRow]:
     database.add_machine(machine)
     for task in plan.tasks:
@@ -332,13 +332,13 @@ def _record(
 
 def _recorded_plan(
     tasks: Sequence[TuningTask], rows: Sequence[ReuseRow], database: Database, search: int
-) -> Plan:
+) -> ReusePlan:
     """A plan as the records have it."""
     wanted = {task.hash for task in tasks}
     bridges = [r.workload_hash for r in rows if r.workload_hash not in wanted]
     sources = dict.fromkeys(r.source_hash for r in rows if r.kind == RECORDED and r.source_hash)
-    steps = tuple(Step(r.workload_hash, r.kind, r.source_hash, r.programs) for r in rows)
-    return Plan(
+    steps = tuple(PlanStep(r.workload_hash, r.kind, r.source_hash, r.programs) for r in rows)
+    return ReusePlan(
         (*tasks, *(recorded_task(database, h) for h in bridges)),
         steps,
         tuple(recorded_task(database, h) for h in sources),

@@ -24,7 +24,7 @@ from tilewright.expr.operators.shapes import numbers
 from tilewright.graph.builder import BodyBuilder
 from tilewright.graph.ir import Loop, Value
 from tilewright.graph.onnx.ops.call import Known, OperatorCall, Translator
-from tilewright.graph.onnx.ops.recurrent_cells import Cell, Weights, chosen, gru, lstm, rnn
+from tilewright.graph.onnx.ops.recurrent_cells import Cell, CellWeights, chosen, gru, lstm, rnn
 from tilewright.graph.passes.write_out import unrolled
 
 LONGEST_WRITTEN_OUT = 2  # steps: their kernels read the gates where they are, without a loop
@@ -39,7 +39,7 @@ LSTM_ACTIVATIONS = ("sigmoid", "tanh", "tanh")
 def recurrent(
     cell: Cell, defaults: Sequence[str], quantised: bool = False
 ) -> Callable[..., Sequence[Known]]:
-    """A node whose `cell` has the activations `defaults`; for `quantised` see `Weights`."""
+    """A node whose `cell` has the activations `defaults`; for `quantised` see `CellWeights`."""
 
     def translate(
         call: OperatorCall,
@@ -94,7 +94,7 @@ def _side(call: OperatorCall, x: Value, side: range) -> Value:
 
 def _weights(
     call: OperatorCall, side: range, w: Value, r: Value, both: Value | None, peepholes: Value | None
-) -> Weights:
+) -> CellWeights:
     w, r = (_side(call, v, side) for v in (w, r))
     bias = None
     if both is not None:
@@ -102,7 +102,7 @@ def _weights(
         parts = [call.cut(both, 1, low, low + half) for low in (0, half)]
         bias = (_wide(call, parts[0], side), _wide(call, parts[1], side))
     found = None if peepholes is None else _wide(call, peepholes, side)
-    return Weights(call, w, r, bias, found, (), r.shape[-1])
+    return CellWeights(call, w, r, bias, found, (), r.shape[-1])
 
 
 def _wide(call: OperatorCall, x: Value, side: range) -> Value:
@@ -111,7 +111,9 @@ def _wide(call: OperatorCall, x: Value, side: range) -> Value:
     return part if part.rank == 1 else call.builder.reshape(part, (len(side), 1, part.shape[1]))
 
 
-def _initial(call: OperatorCall, given: Value | None, side: range, x: Value, d: Weights) -> Value:
+def _initial(
+    call: OperatorCall, given: Value | None, side: range, x: Value, d: CellWeights
+) -> Value:
     if given is not None:
         return _side(call, given, side)
     lead = (len(side),) if len(side) > 1 else ()
@@ -130,7 +132,7 @@ class _Sequence:
     """
 
     call: OperatorCall
-    d: Weights
+    d: CellWeights
     cell: Cell
     x: Value
     lengths: Value | None
@@ -200,7 +202,7 @@ class _Sequence:
         return self.call.emit("greater", row, steps)
 
     def step(
-        self, d: Weights, gates: Value, running: Value | None, states: Sequence[Value]
+        self, d: CellWeights, gates: Value, running: Value | None, states: Sequence[Value]
     ) -> tuple[Value, list[Value]]:
         """What is shown of a step, and the states after it."""
         new = self.cell(d, gates, states)

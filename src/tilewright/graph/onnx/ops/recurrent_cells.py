@@ -18,7 +18,7 @@ from tilewright.graph.builder import BodyBuilder
 from tilewright.graph.ir import Value
 from tilewright.graph.onnx.ops.call import OperatorCall
 
-Cell: TypeAlias = Callable[["Weights", Value, Sequence[Value]], list[Value]]
+Cell: TypeAlias = Callable[["CellWeights", Value, Sequence[Value]], list[Value]]
 """Gates of the input at one time, the states before → the states after; the first is h."""
 # Name → graph operator, and its attributes with ONNX's defaults for alpha and beta.
 ACTIVATIONS: dict[str, tuple[str, dict[str, float]]] = {
@@ -84,7 +84,7 @@ def chosen(
 
 
 @dataclass(frozen=True)
-class Weights:
+class CellWeights:
     """What a step needs: weights [directions, gates · hidden, ..], without the first dimension
     where there is one direction; biases [directions, 1, gates · hidden] or [gates · hidden].
 
@@ -136,7 +136,7 @@ class Weights:
         """Activation `number` of `x`."""
         return self.activations[number](self.call, x)
 
-    def within(self, body: BodyBuilder) -> Weights:
+    def within(self, body: BodyBuilder) -> CellWeights:
         """The same for steps that are emitted into `body`."""
         bias = self.bias and (body.capture(self.bias[0]), body.capture(self.bias[1]))
         return replace(
@@ -148,12 +148,12 @@ class Weights:
         )
 
 
-def rnn(d: Weights, gates: Value, states: Sequence[Value]) -> list[Value]:
+def rnn(d: CellWeights, gates: Value, states: Sequence[Value]) -> list[Value]:
     total = d.call.emit("add", gates, d.times(states[0], d.r))
     return [d.apply(0, total)]
 
 
-def gru(d: Weights, gates: Value, states: Sequence[Value]) -> list[Value]:
+def gru(d: CellWeights, gates: Value, states: Sequence[Value]) -> list[Value]:
     """Gates z, r, h. The reset gate comes before the product with R, or after it."""
     emit, h = d.call.emit, states[0]
     both = d.apply(0, emit("add", d.part(gates, 0, 2), d.times(h, d.rows(d.r, 0, 2))))
@@ -170,7 +170,7 @@ def gru(d: Weights, gates: Value, states: Sequence[Value]) -> list[Value]:
     return [emit("add", new, emit("multiply", z, emit("subtract", h, new)))]
 
 
-def lstm(d: Weights, gates: Value, states: Sequence[Value]) -> list[Value]:
+def lstm(d: CellWeights, gates: Value, states: Sequence[Value]) -> list[Value]:
     """Gates i, o, f, c; peepholes i, o, f."""
     emit = d.call.emit
     h, c = states
@@ -198,13 +198,13 @@ def lstm(d: Weights, gates: Value, states: Sequence[Value]) -> list[Value]:
     return [emit("multiply", gate(1, new), d.apply(2, new)), new]
 
 
-def _is_plain_lstm(d: Weights) -> bool:
+def _is_plain_lstm(d: CellWeights) -> bool:
     """Whether all gates can be activated at once, where the product leaves its registers."""
     usual = [Activation(op, (), None) for op in ("sigmoid", "tanh", "tanh")]
     return d.peepholes is None and not d.flag and list(d.activations) == usual
 
 
-def _activated(d: Weights, total: Value) -> Value:
+def _activated(d: CellWeights, total: Value) -> Value:
     """sigmoid of the gates i, o, f and tanh(x) = 2 · sigmoid(2 x) - 1 of the last."""
     emit = d.call.emit
     last = np.repeat([0.0, 0.0, 0.0, 1.0], d.hidden)
