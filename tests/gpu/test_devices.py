@@ -58,15 +58,17 @@ def torn(self: EmulatedDevice, buffer: Array, array: Array) -> None:
     array.reshape(-1).view(np.uint8)[:-4] = buffer[:-4]
 
 
-def once(self: EmulatedProgram, buffers: Sequence[Array], scratch: Array) -> None:
+def once(
+    self: EmulatedProgram, buffers: Sequence[Array], scratch: Array, values: Sequence[int] = ()
+) -> None:
     """The first run's results, whatever is given."""
     if not self.executable.with_suffix(".data").exists():
-        self.steps(buffers, scratch)
+        self.steps(buffers, scratch, values)
 
 
 def mute(self: EmulatedDevice, artifact: Artifact, parts: Sequence[Artifact] = ()) -> Any:
     """Takes any code, and runs none."""
-    return EmulatedProgram("program")
+    return EmulatedProgram("program", ())
 
 
 CALLS = "test_a_function_keeps_its_results_and_takes_constants_anew"
