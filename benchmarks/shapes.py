@@ -111,7 +111,10 @@ class ShapesResults(Results):
             networks.setdefault(entry["case"].partition(":")[0], []).append(entry)
         return {
             **_figures(found),
-            "networks": {name: _figures(entries) for name, entries in networks.items()},
+            "networks": {
+                name: {**_figures(entries), **_memory(entries)}
+                for name, entries in networks.items()
+            },
         }
 
 
@@ -124,17 +127,20 @@ def _figures(entries: Sequence[Entry]) -> dict[str, Any]:
         "geomean_peer": mean(e["ratio_best_peer"] for e in compared_),
         "worst_peer": worst(compared_, "ratio_best_peer"),
         "first_call_ms": max((e["first_call_ms"] for e in entries), default=None),
-        "code": worst_of(entries, "code_bytes"),
-        "arena": worst_of(entries, "arena_bytes"),
     }
 
 
-def worst_of(entries: Sequence[Entry], what: str) -> float | None:
-    """How many times as much of something the range's network has, of a shape whose own has most:
-    what varies is laid out for the most.
+def _memory(entries: Sequence[Entry]) -> dict[str, float]:
+    """How many times as much code and memory for values the range's network has, of the shape whose
+    own has most: what varies is laid out for the most.
     """
-    pairs = [(e[f"static_{what}"], e[what]) for e in entries if f"static_{what}" in e]
-    return max(own / static for static, own in pairs if static == max(pairs)[0]) if pairs else None
+    found = {}
+    for what in ("code", "arena"):
+        own, static = f"{what}_bytes", f"static_{what}_bytes"
+        pairs = [(e[static], e[own]) for e in entries if static in e]
+        if pairs:
+            found[what] = max(pairs)[1] / max(pairs)[0]
+    return found
 
 
 PEERS_OF_FILES = tuple(p for p in PEERS if p != "torch")

@@ -197,7 +197,7 @@ class ShapedSubject(ServedNetwork):
             seconds.append(time.perf_counter() - started)
         facts = {
             "first_call_ms": 1e3 * (seconds[0] - min(seconds[1:])),
-            "code_bytes": len(net.artifact.object_code),
+            "code_bytes": sum(len(a.object_code) for a in (net.artifact, *net.kernels)),
             "arena_bytes": net.artifact.scratch_bytes,
         }
         return Side(call, lambda: call()[0], mode, facts)
