@@ -31,8 +31,8 @@ int64_t tw_find_sizes(const struct tw_sizes *sizes, const int64_t *const *given,
   for (int64_t i = 0; i < sizes->size_count; i++) {
     const struct tw_size *size = &sizes->sizes[i];
     const int64_t extent = size->input < 0 ? size->most : given[size->input][size->dimension];
-    values[i] = size->input < 0 ? extent : extent / size->step;
-    if (values[i] < size->least || values[i] > size->most) {
+    values[i] = extent / size->step;
+    if (extent % size->step || values[i] < size->least || values[i] > size->most) {
       values[i] = extent;
       return i + 1;
     }

@@ -31,7 +31,8 @@ struct tw_sizes {
 
 /* Find the sizes in the shapes `given` of the inputs, write all values, and what they make of the
    shapes of inputs and outputs to `shapes`. Answers 0, or the number, from 1 on, of a size out of
-   its range: its value is the extent then, and nothing is written to `shapes`. */
+   its range, or whose extent is no multiple of its step: its value is the extent then, and nothing
+   is written to `shapes`. */
 int64_t tw_find_sizes(const struct tw_sizes *sizes, const int64_t *const *given, int64_t *values,
                       int64_t *const *shapes);
 

@@ -1199,100 +1199,104 @@ define i64 @tw_find_sizes(ptr noundef readonly captures(none) %0, ptr noundef re
   %5 = getelementptr inbounds nuw i8, ptr %0, i64 8
   %6 = load i64, ptr %5, align 8
   %7 = icmp sgt i64 %6, 0
-  br i1 %7, label %8, label %47
+  br i1 %7, label %8, label %49
 
 8:                                                ; preds = %4
   %9 = getelementptr inbounds nuw i8, ptr %0, i64 24
   br label %10
 
-10:                                               ; preds = %8, %40
-  %11 = phi i64 [ 0, %8 ], [ %41, %40 ]
+10:                                               ; preds = %8, %42
+  %11 = phi i64 [ 0, %8 ], [ %43, %42 ]
   %12 = load ptr, ptr %9, align 8
   %13 = getelementptr inbounds nuw %struct.tw_size, ptr %12, i64 %11
   %14 = getelementptr inbounds nuw i8, ptr %13, i64 16
   %15 = load i64, ptr %14, align 8
   %16 = icmp slt i64 %15, 0
-  br i1 %16, label %17, label %20
+  br i1 %16, label %17, label %19
 
 17:                                               ; preds = %10
   %18 = getelementptr inbounds nuw i8, ptr %13, i64 8
-  %19 = load i64, ptr %18, align 8
-  br label %30
+  br label %25
 
-20:                                               ; preds = %10
-  %21 = getelementptr inbounds nuw ptr, ptr %1, i64 %15
-  %22 = load ptr, ptr %21, align 8
-  %23 = getelementptr inbounds nuw i8, ptr %13, i64 24
-  %24 = load i64, ptr %23, align 8
-  %25 = getelementptr inbounds i64, ptr %22, i64 %24
-  %26 = load i64, ptr %25, align 8
-  %27 = getelementptr inbounds nuw i8, ptr %13, i64 32
-  %28 = load i64, ptr %27, align 8
-  %29 = sdiv i64 %26, %28
-  br label %30
+19:                                               ; preds = %10
+  %20 = getelementptr inbounds nuw ptr, ptr %1, i64 %15
+  %21 = load ptr, ptr %20, align 8
+  %22 = getelementptr inbounds nuw i8, ptr %13, i64 24
+  %23 = load i64, ptr %22, align 8
+  %24 = getelementptr inbounds i64, ptr %21, i64 %23
+  br label %25
 
-30:                                               ; preds = %17, %20
-  %31 = phi i64 [ %26, %20 ], [ %19, %17 ]
-  %32 = phi i64 [ %29, %20 ], [ %19, %17 ]
-  %33 = getelementptr inbounds nuw i64, ptr %2, i64 %11
-  store i64 %32, ptr %33, align 8
-  %34 = load i64, ptr %13, align 8
-  %35 = icmp slt i64 %32, %34
-  br i1 %35, label %44, label %36
+25:                                               ; preds = %19, %17
+  %26 = phi ptr [ %18, %17 ], [ %24, %19 ]
+  %27 = load i64, ptr %26, align 8
+  %28 = getelementptr inbounds nuw i8, ptr %13, i64 32
+  %29 = load i64, ptr %28, align 8
+  %30 = sdiv i64 %27, %29
+  %31 = getelementptr inbounds nuw i64, ptr %2, i64 %11
+  store i64 %30, ptr %31, align 8
+  %32 = load i64, ptr %28, align 8
+  %33 = srem i64 %27, %32
+  %34 = icmp eq i64 %33, 0
+  br i1 %34, label %35, label %46
 
-36:                                               ; preds = %30
-  %37 = getelementptr inbounds nuw i8, ptr %13, i64 8
-  %38 = load i64, ptr %37, align 8
-  %39 = icmp sgt i64 %32, %38
-  br i1 %39, label %44, label %40
+35:                                               ; preds = %25
+  %36 = load i64, ptr %13, align 8
+  %37 = icmp slt i64 %30, %36
+  br i1 %37, label %46, label %38
 
-40:                                               ; preds = %36
-  %41 = add nuw nsw i64 %11, 1
-  %42 = load i64, ptr %5, align 8
-  %43 = icmp slt i64 %41, %42
-  br i1 %43, label %10, label %47
+38:                                               ; preds = %35
+  %39 = getelementptr inbounds nuw i8, ptr %13, i64 8
+  %40 = load i64, ptr %39, align 8
+  %41 = icmp sgt i64 %30, %40
+  br i1 %41, label %46, label %42
 
-44:                                               ; preds = %36, %30
-  %45 = getelementptr inbounds nuw i64, ptr %2, i64 %11
-  store i64 %31, ptr %45, align 8
-  %46 = add nuw nsw i64 %11, 1
-  br label %71
+42:                                               ; preds = %38
+  %43 = add nuw nsw i64 %11, 1
+  %44 = load i64, ptr %5, align 8
+  %45 = icmp slt i64 %43, %44
+  br i1 %45, label %10, label %49
 
-47:                                               ; preds = %40, %4
-  %48 = load ptr, ptr %0, align 8
-  tail call void %48(ptr noundef %2) #12
-  %49 = getelementptr inbounds nuw i8, ptr %0, i64 16
-  %50 = load i64, ptr %49, align 8
-  %51 = icmp sgt i64 %50, 0
-  br i1 %51, label %52, label %71
+46:                                               ; preds = %38, %35, %25
+  %47 = getelementptr inbounds nuw i64, ptr %2, i64 %11
+  store i64 %27, ptr %47, align 8
+  %48 = add nuw nsw i64 %11, 1
+  br label %73
 
-52:                                               ; preds = %47
-  %53 = getelementptr inbounds nuw i8, ptr %0, i64 32
-  br label %54
+49:                                               ; preds = %42, %4
+  %50 = load ptr, ptr %0, align 8
+  tail call void %50(ptr noundef %2) #12
+  %51 = getelementptr inbounds nuw i8, ptr %0, i64 16
+  %52 = load i64, ptr %51, align 8
+  %53 = icmp sgt i64 %52, 0
+  br i1 %53, label %54, label %73
 
-54:                                               ; preds = %54, %52
-  %55 = phi i64 [ 0, %52 ], [ %68, %54 ]
-  %56 = load ptr, ptr %53, align 8
-  %57 = getelementptr inbounds nuw %struct.tw_extent, ptr %56, i64 %55
-  %58 = getelementptr inbounds nuw i8, ptr %57, i64 16
-  %59 = load i64, ptr %58, align 8
-  %60 = getelementptr inbounds i64, ptr %2, i64 %59
+54:                                               ; preds = %49
+  %55 = getelementptr inbounds nuw i8, ptr %0, i64 32
+  br label %56
+
+56:                                               ; preds = %56, %54
+  %57 = phi i64 [ 0, %54 ], [ %70, %56 ]
+  %58 = load ptr, ptr %55, align 8
+  %59 = getelementptr inbounds nuw %struct.tw_extent, ptr %58, i64 %57
+  %60 = getelementptr inbounds nuw i8, ptr %59, i64 16
   %61 = load i64, ptr %60, align 8
-  %62 = load i64, ptr %57, align 8
-  %63 = getelementptr inbounds ptr, ptr %3, i64 %62
-  %64 = load ptr, ptr %63, align 8
-  %65 = getelementptr inbounds nuw i8, ptr %57, i64 8
-  %66 = load i64, ptr %65, align 8
-  %67 = getelementptr inbounds i64, ptr %64, i64 %66
-  store i64 %61, ptr %67, align 8
-  %68 = add nuw nsw i64 %55, 1
-  %69 = load i64, ptr %49, align 8
-  %70 = icmp slt i64 %68, %69
-  br i1 %70, label %54, label %71
+  %62 = getelementptr inbounds i64, ptr %2, i64 %61
+  %63 = load i64, ptr %62, align 8
+  %64 = load i64, ptr %59, align 8
+  %65 = getelementptr inbounds ptr, ptr %3, i64 %64
+  %66 = load ptr, ptr %65, align 8
+  %67 = getelementptr inbounds nuw i8, ptr %59, i64 8
+  %68 = load i64, ptr %67, align 8
+  %69 = getelementptr inbounds i64, ptr %66, i64 %68
+  store i64 %63, ptr %69, align 8
+  %70 = add nuw nsw i64 %57, 1
+  %71 = load i64, ptr %51, align 8
+  %72 = icmp slt i64 %70, %71
+  br i1 %72, label %56, label %73
 
-71:                                               ; preds = %54, %47, %44
-  %72 = phi i64 [ %46, %44 ], [ 0, %47 ], [ 0, %54 ]
-  ret i64 %72
+73:                                               ; preds = %56, %49, %46
+  %74 = phi i64 [ %48, %46 ], [ 0, %49 ], [ 0, %56 ]
+  ret i64 %74
 }
 
 ; Function Attrs: nounwind

@@ -171,9 +171,7 @@ def gather(call: OperatorCall, x: Value, indices: Value, *, axis: int = 0) -> Va
 
 def last_columns(call: OperatorCall, x: Value, indices: Value) -> Value:
     """Those of the last axis."""
-    indices = call.builder.reshape(indices, (product(indices.extents),))
-    call.check_indices(indices, x.extents[-1:], x)
-    return call.emit("gather", x, indices, axis=x.rank - 1)
+    return gather(call, x, call.builder.reshape(indices, (product(indices.extents),)), axis=-1)
 
 
 def gather_elements(call: OperatorCall, x: Value, indices: Value, *, axis: int = 0) -> Value:

@@ -62,12 +62,16 @@ def spread(call: OperatorCall, value: Value, x: Value, axis: int, block: int) ->
 
 def rounded(call: OperatorCall, x: Value, zero: Value | None, kind: str) -> Value:
     """`x` to the nearest integer, plus the zero point, within the range of `kind`."""
+    return call.cast(_limited(call, x, zero, kind), FEW_BITS.get(kind, kind))
+
+
+def _limited(call: OperatorCall, x: Value, zero: Value | None, kind: str) -> Value:
+    """The same in the type of `x`."""
     y = call.emit("round_half_even", x)
     if zero is not None:
         y = call.emit("add", y, call.cast(zero, y.dtype))
     limits: Any = ml_dtypes.iinfo(kind)  # type: ignore[no-untyped-call]
-    y = call.emit("clip", y, low=float(limits.min), high=float(limits.max))
-    return call.cast(y, FEW_BITS.get(kind, kind))
+    return call.emit("clip", y, low=float(limits.min), high=float(limits.max))
 
 
 def _integer(call: OperatorCall, number: int) -> str:
@@ -115,9 +119,9 @@ def dynamic_quantize(call: OperatorCall, x: Value) -> Sequence[Value]:
     low, high = call.emit("minimum", low, none), call.emit("maximum", high, none)
     scale = call.emit("divide", call.emit("subtract", high, low), most)
     zero = call.emit("subtract", none, call.emit("divide", low, scale))
-    limited = call.emit("clip", call.emit("round_half_even", zero), low=0.0, high=255.0)
+    zero = _limited(call, zero, None, "uint8")
     # One value, so that one kernel makes both.
-    both = call.emit("where", call.literal(np.array([True, False])), scale, limited)
+    both = call.emit("where", call.literal(np.array([True, False])), scale, zero)
     scale, zero = (call.emit("element", both, at=i) for i in range(2))
     zero = call.cast(zero, "uint8")
     return [quantize(call, x, scale, zero), scale, zero]
