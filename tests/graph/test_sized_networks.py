@@ -40,6 +40,7 @@ from tilewright.network.plan import Plan
 from tilewright.runtime import function
 from tilewright.runtime.buffers import aligned_empty
 from tilewright.runtime.opencl import OpenclDevice
+from tilewright.schedule.by_size import by_size
 
 pytestmark = pytest.mark.cpu
 
@@ -385,14 +386,21 @@ def test_a_graph_with_sizes_is_compiled_as_others_are(batch: Any) -> None:
                 np.testing.assert_allclose(y, reference, rtol=1e-3, atol=1e-4)
 
 
-def test_any_program_of_a_task_serves_a_network() -> None:
+@pytest.mark.parametrize("bounds", [(), (9,)])
+def test_any_program_of_a_task_serves_a_network(bounds: tuple[int, ...]) -> None:
+    """And any two by size, which read constants in a layout each."""
     graph, target = encoder(1, LARGE), tw.Target.parse("cpu")
     model, rng = Model("encoder", LazyGraph(graph)), np.random.default_rng(0)
     tasks = tasks_of(model)
-    spaces = [t.space(target) for t in tasks]
-    drawn = [space.sample(rng, 1) for space in spaces]
-    genes = [s.gene(int(d.sketch[0]), d.rows[0]) for s, d in zip(spaces, drawn, strict=True)]
-    net = linked(model.partition, build_all(tasks, genes, target), target)
+    genes = []
+    for space in (t.space(target) for t in tasks):
+        drawn = space.sample(rng, 1 + len(bounds))
+        found = [space.gene(*one) for one in zip(drawn.sketch, drawn.rows, strict=True)]
+        genes.append(by_size("S", bounds, found) if bounds else found[0])
+    kernels = build_all(tasks, genes, target)
+    twice = [k for k in kernels.values() if len(k.packings) > len(k.sources)]
+    assert bool(twice) == bool(bounds)
+    net = linked(model.partition, kernels, target)
     for n in (1, 8, 30):
         x = rng.standard_normal((1, n, 16)).astype("f4")
         wanted = run_graph(graph.at({"S": n}), {"x": x})

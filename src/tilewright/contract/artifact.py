@@ -360,6 +360,13 @@ class Artifact:
         return self.inputs[: len(self.inputs) - len(self.states)]
 
     @property
+    def sources(self) -> dict[str, BufferSpec]:
+        """The constants as the user gives them, by name in their order: a kernel that has a program
+        for each range of a size may read one in two layouts.
+        """
+        return {p.source.name: p.source for p in self.packings}
+
+    @property
     def computed(self) -> Sizes:
         """The sizes that a run of a network finds itself."""
         return tuple(s for s in self.sizes if s.computed)

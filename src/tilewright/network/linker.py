@@ -130,8 +130,9 @@ class Linker:
     def _constants_of(self, call: Subgraph) -> list[int]:
         """Numbers of the packed constants that a call reads."""
         artifact = self.kernels[call.key]
-        rows = zip(call.constants, artifact.packings, artifact.constants, strict=True)
-        return [self._add(value, packing, spec) for value, packing, spec in rows]
+        values = dict(zip(artifact.sources, call.constants, strict=True))
+        rows = zip(artifact.packings, artifact.constants, strict=True)
+        return [self._add(values[packing.source.name], packing, spec) for packing, spec in rows]
 
     def _add(self, value: Value, packing: Packing, spec: BufferSpec) -> int:
         key = (value, packing.splits, packing.permutation, packing.maps)
@@ -450,7 +451,7 @@ def _check(partition: Partition, call: Subgraph, kernels: Mapping[str, Artifact]
     values = (*call.inputs, call.output)
     wanted = [stored_shape_of(v, partition.graph.sizes) for v in values]
     given = [s.shape for s in (*artifact.inputs, *artifact.outputs)]
-    sources = [p.source.shape for p in artifact.packings]
+    sources = [s.shape for s in artifact.sources.values()]
     if wanted != given or sources != [v.shape for v in call.constants]:
         raise BuildError(
             f"{partition.graph.name}: kernel {artifact.entry} takes {given} and constants "

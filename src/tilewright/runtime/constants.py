@@ -160,7 +160,6 @@ def pack_given(
     """The same from what a user gives. Raises InputError for a missing or unknown name, a wrong
     shape or dtype.
     """
-    sources = {p.source.name: p.source for p in artifact.packings}
-    check_names("constant", given, sources)
-    arrays = {n: as_array(Parameter.of(s), given[n]) for n, s in sources.items()}
+    check_names("constant", given, artifact.sources)
+    arrays = {n: as_array(Parameter.of(s), given[n]) for n, s in artifact.sources.items()}
     return pack(artifact, arrays, pool)

@@ -176,7 +176,7 @@ class ArrayFunction(ABC):
         check_array(parameter, array)
 
     def _not_prepared(self) -> InputError:
-        names = ", ".join(p.source.name for p in self.artifact.packings)
+        names = ", ".join(self.artifact.sources)
         return InputError(f"call prepare() with the constants first: {names}")
 
 

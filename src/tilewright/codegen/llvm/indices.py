@@ -107,8 +107,15 @@ class Indexer:
         if found is None:
             found = self.of(e)
             if found is not None and not reads(e):
-                self.b.remember(key, found, self.b.depth_of(*(n for n, _ in found.terms)))
+                self.remember(key, found, *(name for name, _ in found.terms))
         return found
+
+    def remember(self, key: object, value: object, *names: str) -> None:
+        """Keep what consists of these names as long as they can be used. Where something is known
+        of sizes it may have decided the value, so that this is one here alone.
+        """
+        depth = self.b.depth_of(*names) if self.facts is None else self.b.innermost
+        self.b.remember(key, value, depth)
 
     def bindings(self, e: Expr) -> object:
         """All that what is known of an expression depends on."""

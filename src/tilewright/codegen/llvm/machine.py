@@ -105,10 +105,13 @@ def compiler() -> str:
 
 
 def parse(ir: str, target: CpuTarget) -> llvm.ModuleRef:
-    """The parsed module, with the target's data layout."""
+    """The parsed module, every value of which is there where it is used, with the target's data
+    layout.
+    """
     tm = machine(target)
     try:
         module = llvm.parse_assembly(ir)
+        module.verify()
     except RuntimeError as e:
         raise BuildError(f"LLVM rejects the generated IR: {e}") from e
     module.triple = target.triple

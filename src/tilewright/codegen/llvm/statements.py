@@ -365,8 +365,12 @@ class Walker:
 
     def store(self, node: Store) -> None:
         """`tensor[indices] = value`, or a reduction step, in registers or in memory."""
+        with self.ev.statement(node.value):
+            self.stored(node)
+
+    def stored(self, node: Store) -> None:
+        """The same, whose parts stand once."""
         ev, name = self.ev, node.tensor.name
-        ev.statement(node.value)
         at = self.ix.resolve(ev.form(node, node.tensor, node.indices))
         if at is None:
             self.scatter(node)

@@ -189,16 +189,17 @@ class Evaluator:
 
     # ---- expressions ------------------------------------------------------------------------
 
-    def statement(self, e: Expr) -> None:
-        """A statement begins, of which `e` is the value. Where parts of it stand in several places,
-        each is written once until the next begins.
+    @contextmanager
+    def statement(self, e: Expr) -> Iterator[None]:
+        """Inside is a statement of which `e` is the value. Where parts of it stand in several
+        places, each is written once.
         """
-        again = self._recurs(e)
-        self._values = {} if again else None
-        self.ix.known = {} if again else None
-        if again:
+        if self._recurs(e):
+            self._values, self.ix.known = {}, {}
             self._exposure = Exposure(self._exists)
             self._levels = (GuardLevel(self.guard, self._exposure.certain(e)),)
+        yield
+        self._values = self.ix.known = None
 
     def value(self, e: Expr) -> SsaValue:
         """The value of an expression: one lane where it does not depend on the lanes."""
@@ -359,7 +360,7 @@ class Evaluator:
         found: SsaValue | None = self.b.recall(key)
         if found is None:
             found = self._undecided_condition(e)
-            self.b.remember(key, found, self.b.depth_of(found.text))
+            self.ix.remember(key, found, found.text)
         return found
 
     def _undecided_condition(self, e: Expr) -> SsaValue:
