@@ -27,10 +27,12 @@ from tilewright.codegen.passes.varying import at_most, varying_storage
 from tilewright.codegen.passes.version import versioned
 from tilewright.codegen.passes.virtual import sunk, with_lane_storage
 from tilewright.codegen.passes.zero_terms import with_zero_terms, without_zero_terms
+from tilewright.codegen.rewrite import guarded
 from tilewright.contract.sizes import Sizes
 from tilewright.expr.sizes import ranges_of, sure_elements
+from tilewright.expr.traversal import free_vars
 from tilewright.ground.errors import BuildError
-from tilewright.nest.nodes import Node, Program
+from tilewright.nest.nodes import If, Node, Program, Seq, bodies, seq
 from tilewright.target import CpuTarget
 
 Pass: TypeAlias = tuple[str, Callable[[Node], Node]]
@@ -61,12 +63,25 @@ def cpu_passes(
         ("tiles", partial(tiled, target=target, varying=varying, sizes=ranges)),
         ("zero terms", without_zero_terms),
         ("guards", hoisted_guards),
-        ("versions", partial(versioned, vector_bits=bits, sizes=ranges)),
+        ("versions", each(partial(versioned, vector_bits=bits, sizes=ranges), sizes)),
         ("zero terms again", partial(with_zero_terms, vector_bits=bits, sizes=ranges)),
         ("matrices", partial(with_tiles, target=target)),
-        ("unroll", partial(unrolled, target=target)),
+        ("unroll", each(partial(unrolled, target=target), sizes)),
         ("simplify again", simplify),
     )
+
+
+def each(run: Callable[[Node], Node], sizes: Sizes) -> Callable[[Node], Node]:
+    """A pass with a budget, which each of several programs by size has for itself."""
+    names = {size.name for size in sizes}
+
+    def of_each(node: Node) -> Node:
+        programs = [n for n in bodies(node) if isinstance(n, If) and free_vars(n.cond) <= names]
+        if not isinstance(node, Seq) or len(programs) < len(bodies(node)):
+            return run(node)
+        return seq(*(guarded([one.cond], run(one.body)) for one in programs))
+
+    return of_each
 
 
 SHAPED = 4

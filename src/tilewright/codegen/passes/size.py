@@ -42,7 +42,8 @@ class CodeBudget:
     bounds: int = 256
     """The same for the bounds of loops that run: what is not separated has bounds that vary."""
     sizes: int = 4096
-    """The same for rests of tiles that a size leaves: without versions they have masks."""
+    """The same for rests of tiles that a size leaves: without versions they have masks. So much by
+    sums that run, and by everything else."""
     far_sizes: int = 512
     """The same of one condition where loops that run inside move what is stored."""
     cases: int = 6

@@ -18,12 +18,12 @@ each count of vectors, of which the last has a mask; of loops that run, full blo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from tilewright.codegen.passes.cases import CaseSplit, ConditionGroup, runs, split
+from tilewright.codegen.passes.cases import Case, CaseSplit, ConditionGroup, runs, split
 from tilewright.codegen.passes.guards import hoisted_guards
-from tilewright.codegen.passes.size import BUDGET, CodeSize
+from tilewright.codegen.passes.size import BUDGET, CodeSize, runs_loops
 from tilewright.codegen.rewrite import (
     conjunction,
     guarded,
@@ -60,7 +60,7 @@ def versioned(node: Node, vector_bits: int, sizes: Mapping[str, Interval] = NO_S
 class _Versions:
     def __init__(self, code: CodeSize, statements: int, sizes: frozenset[str]) -> None:
         self.code = code
-        self.statements = statements
+        self.statements = self.summing = statements
         self.sizes = sizes
         self.narrow = max(1, WIDE_VECTOR_BITS // code.vector_bits)
         self.forms = AffineForms()
@@ -117,8 +117,10 @@ class _Versions:
     ) -> Node:
         """Split `body`, whose outer variables are all bound, by one group of conditions at a time.
 
-        `statements` counts what the whole program has become. The case with the most values comes
-        first, so that it is split further before a rare one, a border, has used up the limit.
+        `statements` counts what the whole program has become, and `summing` the same by versions of
+        sums that run, for sizes: most time goes there, and what else has borders must not use up
+        their limit. The case with the most values comes first, so that it is split further before a
+        rare one, a border, has used up the limit.
         `done` are outer parts whose conditions that may stay were looked at, `reach` is where outer
         parts lie in this case: a full tile of padded data needs no version for a border behind it.
         """
@@ -133,10 +135,17 @@ class _Versions:
                 most = group.count + 1
                 known = known or LinearFacts(self.forms, ranges).bounds(outer)
             cases = group.cases(self.forms, ranges, known, most)
-            near = sized and self.is_near(body)
-            if cases is None or not self.pays(group, len(cases), size, sized, near):
+            if cases is None:
                 continue
-            self.statements += size * (len(cases) - 1)
+            more = size * (len(cases) - 1)
+            near = sized and self.is_near(body)
+            sums = near and runs_loops(body)
+            if not (self.pays_sized(more, near, sums) if sized else self.pays(group, cases, size)):
+                continue
+            if sums:
+                self.summing += more
+            else:
+                self.statements += more
             seen = done | {group.terms} if group.may_stay else done
             versions: dict[int, Node] = {}
             for i in sorted(range(len(cases)), key=lambda i: -cases[i].values):
@@ -149,23 +158,28 @@ class _Versions:
             return seq(*(versions[i] for i in sorted(versions)))
         return self.visit(body, ranges, frozenset(), reach if self.sizes else NOTHING)
 
-    def pays(self, group: ConditionGroup, cases: int, size: int, sized: bool, near: bool) -> bool:
-        """Whether versions are worth their code: for guards, and selects over much code. Of a size
-        large bodies have none where they may have them `near` their sums.
-        """
-        if cases == 1:
+    def pays(self, group: ConditionGroup, cases: Sequence[Case], size: int) -> bool:
+        """Whether versions are worth their code: for guards, and selects over much code."""
+        if len(cases) == 1:
             return True
-        if sized:
-            if not near and size * (cases - 1) > BUDGET.far_sizes * self.narrow:
-                return False
-            return self.statements + size * (cases - 1) <= BUDGET.sizes * self.narrow
-        limit = BUDGET.guards if group.guards and cases == 2 else BUDGET.padding
+        limit = BUDGET.guards if group.guards and len(cases) == 2 else BUDGET.padding
         limit = BUDGET.bounds if group.runs else limit
-        if self.statements + size * (cases - 1) > limit * self.narrow:
+        if self.statements + size * (len(cases) - 1) > limit * self.narrow:
             return False
-        if group.runs and cases > 2:
+        if group.runs and len(cases) > 2:
             return False
         return group.guards or group.deep or size > 2
+
+    def pays_sized(self, more: int, near: bool, sums: bool) -> bool:
+        """Whether versions for a size are worth so many statements more: large bodies have none
+        where they may have them `near` their sums.
+        """
+        if not more:
+            return True
+        if not near and more > BUDGET.far_sizes * self.narrow:
+            return False
+        became = self.summing if sums else self.statements
+        return became + more <= BUDGET.sizes * self.narrow
 
     # ---- finding conditions -----------------------------------------------------------------
 
