@@ -22,7 +22,7 @@ from tilewright.records.database import Database
 from tilewright.records.rows import Trial
 from tilewright.schedule.by_size import by_size, programs_of
 from tilewright.search.tasks import TuningTask
-from tilewright.space.default import default_gene
+from tilewright.space.default import default_of
 
 SIZES = (Size("S", 1, 40, ((32, 1.0), (4, 3.0))),)
 
@@ -37,7 +37,9 @@ def tuned(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, TuningTask, G
     """A database whose best program is one by size."""
     path = tmp_path_factory.mktemp("sized") / "sized.db"
     target, task = as_target(None), TuningTask("dense", dense())
-    default = default_gene(task.space(target))
+    space = task.space(target)
+    found = default_of(space)
+    default = space.gene(found.sketch[0], found.rows[0])
     gene = by_size("S", (16,), (default, default))
     machine = machine_of(target)
     with Database.open(path) as database:

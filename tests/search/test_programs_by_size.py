@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
 from tilewright.contract.gene import Gene
@@ -15,11 +16,12 @@ from tilewright.ground.errors import ScheduleError
 from tilewright.records.rows import Trial
 from tilewright.schedule.by_size import by_size
 from tilewright.schedule.producers import lowered_of
-from tilewright.search.by_size import combined
 from tilewright.search.model.cost_model import GradientBoostedModel
 from tilewright.search.strategies.table import STRATEGIES
 from tilewright.search.tasks import TaskSearch, TuningTask
+from tilewright.space.by_size import combined
 from tilewright.space.default import default_gene
+from tilewright.space.space import Space
 from tilewright.target import Target
 
 TARGET = Target.parse("cpu cores=2")
@@ -81,7 +83,7 @@ def test_ranges_are_of_the_size_that_varies_most() -> None:
 )
 def test_texts_that_no_search_writes(below: list[int], count: int, message: str) -> None:
     dag = scaled()
-    one = default_gene(TuningTask("t", dag).space(TARGET))
+    (one,) = some_genes(TuningTask("t", dag).space(TARGET), 1)
     gene = by_size("S", below, [one] * count)
     if message:
         with pytest.raises(ScheduleError, match=message):
@@ -94,9 +96,26 @@ def test_texts_that_no_search_writes(below: list[int], count: int, message: str)
         lowered_of(dag, by_size("T", [8], [one, one]), "t")
 
 
-def scaled() -> ComputeDAG:
+def some_genes(space: Space, count: int) -> list[Gene]:
+    found = space.sample(np.random.default_rng(0), 64)
+    genes = [space.gene(*one) for one in zip(found.sketch, found.rows, strict=True)]
+    return list(dict.fromkeys(genes))[:count]
+
+
+def scaled(sizes: Sizes = ROWS) -> ComputeDAG:
     x = placeholder((Var("S"), 24), name="x")
-    return ComputeDAG([compute((Var("S"), 24), lambda i, j: x[i, j] * 2.0, name="y")], ROWS)
+    return ComputeDAG([compute((Var("S"), 24), lambda i, j: x[i, j] * 2.0, name="y")], sizes)
+
+
+def test_default_programs_by_size_are_those_of_cpus() -> None:
+    """A copy of few rows needs no threads; where all sizes are near each other one program does."""
+    wide, narrow = (scaled((Size("S", least, 65536),)) for least in (1, 60000))
+    space = TuningTask("t", wide).space(TARGET)
+    low, high = ranges(default_gene(space))[1]
+    assert low != high and all(space.row_of(gene) is not None for gene in (low, high))
+    assert default_gene(TuningTask("t", narrow).space(TARGET)).key == "sketch"
+    for_gpu = TuningTask("t", wide).space(Target.parse("cuda:a100"))
+    assert default_gene(for_gpu).key == "sketch"
 
 
 def test_a_task_proposes_them_once_and_knows_them_again() -> None:
@@ -121,3 +140,14 @@ def test_a_task_proposes_them_once_and_knows_them_again() -> None:
     assert [c.origin for c in one.propose(0, 4)].count("by_size") == 0
     again = search().candidate(Trial("w", "m", proposed[0].gene, 1, 0, (30.0,), origin="by_size"))
     assert again == proposed[0]
+
+
+def test_what_a_default_program_by_size_is_made_of_is_measured_next() -> None:
+    task = TuningTask("t", scaled())
+    space = task.space(TARGET)
+    parts = some_genes(space, 2)
+    search = TaskSearch.start(task, space, GradientBoostedModel(seed=0), STRATEGIES["random"].make)
+    search.default = by_size("S", (32,), parts)
+    proposed = search.propose(0, 3)
+    assert [c.gene for c in proposed[:2]] == parts
+    assert [c.origin for c in proposed] == ["by_size", "by_size", "sample"]

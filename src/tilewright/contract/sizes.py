@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from math import prod
 from typing import Any, TypeAlias
 
@@ -91,8 +92,22 @@ class Size:
         found, low = self.measured, max(self.least, 1)
         if self.points or len(found) >= ESTIMATED:
             return tuple(found[k] for k in sorted({0, len(found) // 2, len(found) - 1}))
-        values = {self.most, round(math.sqrt(low * self.most)), low}
+        values = {self.most, _between(low, self.most), low}
         return tuple((v, v**-0.5) for v in sorted(values, reverse=True))
+
+    @property
+    def compared(self) -> tuple[tuple[int, float], ...]:
+        """The points at which the best by these estimates are compared: all that somebody said, or
+        those of the estimates and one between two, which weigh alike.
+        """
+        values = [value for value, _ in self.estimated]
+        between = {_between(low, high) for high, low in pairwise(values)}
+        return self.points or tuple((v, 1.0) for v in sorted({*values, *between}, reverse=True))
+
+
+def _between(low: int, high: int) -> int:
+    """As many times `low` as `high` is times it."""
+    return round(math.sqrt(low * high))
 
 
 Sizes: TypeAlias = tuple[Size, ...]
@@ -125,6 +140,11 @@ def points_of(sizes: Sizes) -> tuple[Point, ...]:
 def estimated_points(sizes: Sizes) -> list[Point]:
     """Where programs are estimated: those points of all sizes together, weights that sum to 1."""
     return _points(sizes, _together([s.estimated for s in sizes]))
+
+
+def compared_points(sizes: Sizes) -> list[Point]:
+    """Where the best of them are compared: those points of all sizes together."""
+    return _points(sizes, _together([s.compared for s in sizes]))
 
 
 def _together(lists: Sequence[Sequence[tuple[int, float]]]) -> dict[tuple[int, ...], float]:

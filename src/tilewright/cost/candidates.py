@@ -13,6 +13,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tilewright.contract.sizes import Point
 from tilewright.expr.nodes import Expr, Extent
 from tilewright.ground.errors import ScheduleError
 from tilewright.nest.nodes import Program
@@ -95,8 +96,8 @@ class Producers(Protocol):
         """Names of inputs."""
 
     @property
-    def points(self) -> Sequence[tuple[float, Producers]]:
-        """The same producers at points of a task with sizes, and their weights; else none."""
+    def points(self) -> Sequence[tuple[Point, Producers]]:
+        """The same producers at points of a task with sizes; else none."""
 
     def groups(self, population: Population) -> Sequence[tuple[SymbolicNest, Ints]]:
         """The producers present, each with the indices of its rows."""

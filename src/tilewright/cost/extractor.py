@@ -76,7 +76,7 @@ class FeatureExtractor:
     @cached_property
     def _points(self) -> list[tuple[float, FeatureExtractor]]:
         places = enumerate(self.space.points, 1)
-        return [(weight, FeatureExtractor(at, number)) for number, (weight, at) in places]
+        return [(p.weight, FeatureExtractor(at, number)) for number, (p, at) in places]
 
     def compiled(self, sketch: SymbolicNest) -> tuple[ColumnProgram, list[Compiled]]:
         """The sketch's column program and statements, whose structures are numbered."""
@@ -146,11 +146,21 @@ class FeatureExtractor:
         """Estimated seconds of every candidate, `[n]`, with sizes their mean over the points;
         `known` are those of statements that were estimated before, to which it adds.
         """
+        return self.mean(self.latencies(population, known))
+
+    def mean(self, seconds: Floats) -> Floats:
+        """Of what `latencies` says, by the weights of the points, `[n]`."""
+        weights = [weight for weight, _ in self._points] or [1.0]
+        mean: Floats = np.sum([w * s for w, s in zip(weights, seconds, strict=True)], axis=0)
+        return mean
+
+    def latencies(self, population: Population, known: Known | None = None) -> Floats:
+        """Estimated seconds of every candidate at each point, `[points, n]`; without sizes there is
+        one. `known` is as of `latency`.
+        """
         known = {} if known is None else known
         if self._points:
-            parts = [weight * at.latency(population, known) for weight, at in self._points]
-            mean: Floats = np.sum(parts, axis=0)
-            return mean
+            return np.stack([at.latency(population, known) for _, at in self._points])
         out = np.zeros(len(population))
         for start in range(0, len(population), ESTIMATED_BLOCK):
             part = population[start : start + ESTIMATED_BLOCK]
@@ -169,7 +179,7 @@ class FeatureExtractor:
                 total = found[place]
                 seconds |= {which: total[at] for which, at in alike.members.items()}
             out[start : start + len(part)] = self._sums(groups, seconds, len(part))
-        return out
+        return out[None]
 
     def analyses(self, population: Population) -> Iterator[tuple[Analysis, list[Places]]]:
         """Tables of all statements, and where candidates stand in them: of each sketch that has

@@ -24,7 +24,7 @@ from tilewright.contract.arguments import described
 from tilewright.contract.gene import Gene
 from tilewright.contract.sizes import timed_points
 from tilewright.contract.surroundings import ALONE, Setting
-from tilewright.cost.candidates import concatenate
+from tilewright.cost.candidates import Population, concatenate
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.serialize import (
@@ -38,14 +38,15 @@ from tilewright.ground.errors import InputError, RunError
 from tilewright.ground.text import one_line
 from tilewright.records.rows import Trial, WorkloadRow
 from tilewright.schedule.by_size import KEY as BY_SIZE
+from tilewright.schedule.by_size import programs_of
 from tilewright.schedule.templates import Template
-from tilewright.search.by_size import SAVING, combined
 from tilewright.search.model.cost_model import CostModel
 from tilewright.search.model.training_set import TrainingSet
 from tilewright.search.strategies.evolution import TEMPLATE, Scored, named
 from tilewright.search.strategies.memory import Candidate, Listed, ProposalMemory, as_population
 from tilewright.search.strategies.table import Maker, Strategy
 from tilewright.search.task_scheduler import TaskInfo
+from tilewright.space.by_size import SAVING, combined
 from tilewright.space.derivation import Rule
 from tilewright.space.space import Space
 from tilewright.target import Target
@@ -284,12 +285,20 @@ class TaskSearch:
 
     def _offered(self) -> Scored:
         """What the records of the task's parts make up, then vendors' programs: they are as good as
-        measured ones get.
+        measured ones get; then the programs that a default one by size is made of.
         """
-        composed = None if self.composed is None else self.space.row_of(self.composed)
-        first, rest = composed or self.space.nobody, self.space.offered
-        origin = np.concatenate([named(PARTS, len(first)), named(TEMPLATE, len(rest))])
-        return Scored(concatenate([first, rest]), np.zeros(len(origin)), origin)
+        composed = [] if self.composed is None else [self.composed]
+        begun = [] if self.default is None else [gene for _, gene in programs_of(self.default)]
+        first, rest = self._rows(composed), self.space.offered
+        parts = self._rows([gene for gene in begun if gene != self.default])
+        origins = (PARTS, first), (TEMPLATE, rest), (BY_SIZE, parts)
+        origin = np.concatenate([named(name, len(found)) for name, found in origins])
+        return Scored(concatenate([first, rest, parts]), np.zeros(len(origin)), origin)
+
+    def _rows(self, genes: Iterable[Gene]) -> Population:
+        """The candidates that genes are."""
+        found = (self.space.row_of(gene) for gene in genes)
+        return concatenate([self.space.nobody, *(one for one in found if one is not None)])
 
     @property
     def begun(self) -> bool:

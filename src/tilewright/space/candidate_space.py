@@ -20,6 +20,7 @@ from typing import ClassVar
 import numpy as np
 
 from tilewright.contract.gene import Gene, Value, compact, read_decisions
+from tilewright.contract.sizes import Point
 from tilewright.cost.candidates import Bools, Ints, Population, concatenate
 from tilewright.cost.resources import Amounts, limits, resources
 from tilewright.expr.evaluate import ColumnProgram
@@ -133,8 +134,8 @@ class CandidateSpace:
         self.sketches: tuple[Producer, ...] = ()
 
     @property
-    def points(self) -> Sequence[tuple[float, CandidateSpace]]:
-        """The same candidates at points of a task with sizes, and their weights; else none."""
+    def points(self) -> Sequence[tuple[Point, CandidateSpace]]:
+        """The same candidates at points of a task with sizes; else none."""
         return ()
 
     def place(self, decisions: Sequence[Decision]) -> Ints:

@@ -1,14 +1,18 @@
 """The default program of a task: good without any measurement, the same every time.
 
-    default_of(space) -> Population of one
     default_gene(space) -> its gene
+    default_of(space) -> the same as a Population of one, without programs by size
 
 A seeded sample of the search space, ranked by the analytical estimate; the best are then changed
 one decision at a time, and crossed, while that makes them better. A few of every sketch are kept
 at first however slow they are: where contractions share a kernel, the sketch of the best program
-of all has few valid programs, and none of these is good at once. It is what an untuned model runs
-and the reference that measured candidates are compared with, so it is of no template with
-instructions that was never right on the device: one that hangs there would be the end of both.
+of all has few valid programs, and none of these is good at once. With sizes the best at each of a
+few points are kept beside those that are best in the mean, and where two or three of them, each for
+a range of a size, promise much more than one, they are the default program together.
+
+It is what an untuned model runs and the reference that measured candidates are compared with, so it
+is of no template with instructions that was never right on the device: one that hangs there would
+be the end of both.
 """
 
 from __future__ import annotations
@@ -18,10 +22,15 @@ import math
 import numpy as np
 
 from tilewright.contract.gene import Gene
+from tilewright.contract.sizes import compared_points
 from tilewright.cost.candidates import Floats, Ints, Population, concatenate
+from tilewright.cost.estimate import REGION_S
 from tilewright.cost.extractor import FeatureExtractor, Known
 from tilewright.ground.errors import ScheduleError
+from tilewright.space.by_size import ranges_of
 from tilewright.space.candidate_space import CandidateSpace
+from tilewright.space.space import Space
+from tilewright.target import CpuTarget
 
 SAMPLES = 1024
 PARENTS = 128
@@ -32,31 +41,70 @@ SHARE = 0.3  # of its decisions that a child takes from another parent
 ROUNDS = 64  # at most
 STALE = 3  # rounds in a row that make nothing better by GAIN: a good place was reached
 GAIN = 0.005
+COMPARED = 0.25  # of the sketches, whose best candidates are compared at more points
+SAVING = 0.05
+"""Of the latency at all points, that one more program by size must save: estimates are no more
+precise, and each has code and perhaps constants of its own.
+"""
 
 
 def default_gene(space: CandidateSpace, extractor: FeatureExtractor | None = None) -> Gene:
     """Its gene. Raises what `default_of` does."""
-    default = default_of(space, extractor)
-    return space.gene(int(default.sketch[0]), default.rows[0])
+    extractor = extractor or FeatureExtractor(space)
+    found, seconds = _improved(space, extractor)
+    if isinstance(space, Space) and _has_ranges(space):
+        best = _parents(found, _goals(space, extractor, seconds), COMPARED)
+        return _by_size(space, found[best], seconds[:, best])
+    number = int(extractor.mean(seconds).argmin())
+    return space.gene(int(found.sketch[number]), found.rows[number])
+
+
+def _by_size(space: Space, found: Population, estimated: Floats) -> Gene:
+    """Programs by size, of these candidates, or the one that is nearest to the best at each of
+    more points: those of the space, at which they are `estimated`, are few, and tiles suit them.
+    """
+    assert space.sized is not None
+    seconds = {str(p): row for (p, _), row in zip(space.points, estimated, strict=True)}
+    points, sketches = compared_points(space.sized.sizes), set(found.sketch.tolist())
+    for point in points:
+        if str(point) not in seconds:
+            extractor = FeatureExtractor(space.at(point, sketches))
+            seconds[str(point)] = extractor.latency(found)
+    costs = np.stack([seconds[str(point)] for point in points], axis=1) + REGION_S
+    costs *= [point.weight for point in points] / costs.min(axis=0)
+    ranges = ranges_of(points, costs, SAVING)
+    numbers = [int(costs.sum(axis=1).argmin())] if ranges is None else ranges.programs
+    genes = [space.gene(int(found.sketch[k]), found.rows[k]) for k in numbers]
+    return genes[0] if ranges is None else ranges.gene(genes)
 
 
 def default_of(space: CandidateSpace, extractor: FeatureExtractor | None = None) -> Population:
-    """The default program as a candidate of its space, whose `extractor` may be at hand.
+    """The default program, of all sizes together, as a candidate of its space, whose `extractor`
+    may be at hand.
 
     Raises ScheduleError when the space is empty, or has nothing that serves unmeasured.
     """
-    rng = np.random.default_rng(0)
     extractor = extractor or FeatureExtractor(space)
+    found, seconds = _improved(space, extractor)
+    return found[np.argmin(extractor.mean(seconds), keepdims=True)]
+
+
+def _improved(space: CandidateSpace, extractor: FeatureExtractor) -> tuple[Population, Floats]:
+    """The last candidates of all rounds, the best ones among them, and their seconds at each point,
+    `[points, n]`.
+    """
+    rng = np.random.default_rng(0)
     each = 1 + max(len(s.decisions) for s in space.sketches) // DECISIONS
     population = _serving(space, space.sample(rng, SAMPLES))
     known: Known = {}
-    latency = extractor.latency(population, known)
-    least, stale = latency.min(), 0
+    seconds = extractor.latencies(population, known)
+    goals = _goals(space, extractor, seconds)
+    stale = 0
     for number in range(ROUNDS):
         if stale == STALE:
             break
-        best = _parents(population, latency, STILL**number)
-        parents, latency = population[best], latency[best]
+        best, least = _parents(population, goals, STILL**number), goals.min(axis=1)
+        parents, seconds = population[best], seconds[:, best]
         children = concatenate(
             [
                 neighbours(space, parents, rng, each),
@@ -66,10 +114,23 @@ def default_of(space: CandidateSpace, extractor: FeatureExtractor | None = None)
         )
         children = children[space.satisfied(children)]
         population = concatenate([parents, children])
-        latency = np.concatenate([latency, extractor.latency(children, known)])
-        stale = 0 if latency.min() < (1 - GAIN) * least else stale + 1
-        least = latency.min()
-    return population[np.argmin(latency, keepdims=True)]
+        seconds = np.concatenate([seconds, extractor.latencies(children, known)], axis=1)
+        goals = _goals(space, extractor, seconds)
+        stale = 0 if (goals.min(axis=1) / least).mean() < 1 - GAIN else stale + 1
+    return population, seconds
+
+
+def _has_ranges(space: CandidateSpace) -> bool:
+    """Whether a default program may be several, each for a range of a size: a grid has one."""
+    return isinstance(space.target, CpuTarget) and len(space.points) > 1
+
+
+def _goals(space: CandidateSpace, extractor: FeatureExtractor, seconds: Floats) -> Floats:
+    """What is to become little, `[goals, n]`: the mean, then seconds at points that may have a
+    program of their own.
+    """
+    mean = extractor.mean(seconds)[None]
+    return np.concatenate([mean, seconds]) if _has_ranges(space) else mean
 
 
 def _serving(space: CandidateSpace, population: Population) -> Population:
@@ -82,12 +143,13 @@ def _serving(space: CandidateSpace, population: Population) -> Population:
     return found
 
 
-def _parents(population: Population, latency: Floats, share: float) -> Ints:
+def _parents(population: Population, goals: Floats, share: float) -> Ints:
     """The numbers of the best candidates of a share of the sketches, those that have the best ones,
     and of the best of all; of those that the estimate takes for equal one.
     """
-    order = np.lexsort((population.sketch, latency))
-    kinds = np.stack([latency, population.sketch])[:, order]
+    mean, latency = goals[0], _nearness(goals)
+    order = np.lexsort((population.sketch, mean, latency))
+    kinds = np.stack([latency, mean, population.sketch])[:, order]
     order = order[np.append(True, (kinds[:, 1:] != kinds[:, :-1]).any(0))]
     sketch = population.sketch[order]
     sketches, first = np.unique(sketch, return_index=True)
@@ -96,6 +158,13 @@ def _parents(population: Population, latency: Floats, share: float) -> Ints:
     own = own[np.isin(population.sketch[own], tried)]
     others = order[~np.isin(order, own)]
     return np.concatenate([own, others[: max(0, PARENTS - len(own))]])
+
+
+def _nearness(goals: Floats) -> Floats:
+    """How good each candidate is by that of the goals by which it is nearest to the best one."""
+    relative = goals if len(goals) == 1 else goals / goals.min(axis=1, keepdims=True)
+    nearest: Floats = relative.min(axis=0)
+    return nearest
 
 
 def leading(kind: Ints, latency: Floats, most: int) -> Ints:

@@ -10,13 +10,13 @@ A candidate is a sketch's number and a row of the matrix.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tilewright.contract.gene import Gene
-from tilewright.contract.sizes import estimated_points
+from tilewright.contract.sizes import Point, estimated_points
 from tilewright.contract.surroundings import AMONG_OTHERS, Setting
 from tilewright.cost.candidates import Ints
 from tilewright.expr.dag import ComputeDAG
@@ -118,20 +118,24 @@ class Space(CandidateSpace):
         self.sketches = tuple(s for k, s in enumerate(self.sketches) if self._has_any(k, s))
 
     @cached_property
-    def points(self) -> Sequence[tuple[float, Space]]:
+    def points(self) -> Sequence[tuple[Point, Space]]:
         if self.sized is None:
             return ()
-        points = estimated_points(self.sized.sizes)
-        return [(p.weight, self._at(self.sized.at(p.values))) for p in points]
+        every = range(len(self.sketches))
+        return [(p, self.at(p, every)) for p in estimated_points(self.sized.sizes)]
 
-    def _at(self, dag: ComputeDAG) -> Space:
-        """The same candidates of a DAG of other extents."""
+    def at(self, point: Point, sketches: Container[int]) -> Space:
+        """The same candidates of some sketches where sizes have values."""
+        assert self.sized is not None
+        dag = self.sized.at(point.values)
         other = copy(self)
+        vars(other).pop("points", None)
         other.dag, other.sized = dag, None
         other.sketches = tuple(
             replace(s, state=State(dag).replay(s.state.trace))
-            for s in self.sketches
-            if isinstance(s, Sketch)
+            if isinstance(s, Sketch) and k in sketches
+            else s
+            for k, s in enumerate(self.sketches)
         )
         return other
 
