@@ -133,22 +133,19 @@ class TestProfile(StrategySuite):
     make = staticmethod(MAKERS[PROFILE])
     test_no_program_is_proposed_twice = None
     test_a_tiny_space_is_exhausted = None
+    test_more_is_proposed_before_the_last_is_told = None
 
 
-@pytest.mark.parametrize("name", sorted(MAKERS.keys() - {PROFILE, "reuse"}))
-def test_more_is_proposed_before_the_last_is_told(name: str, target: Target) -> None:
-    """Batches that are under way are told in any order; nothing is proposed twice."""
-    space = small(target, name)
-    s, rng = strategy(name, space), np.random.default_rng(0)
-    batches = []
-    for _ in range(3):
-        batches.append(s.ask(rng, 12))
-        s.expect(batches[-1])  # type: ignore[attr-defined]
-    for batch in reversed(batches):
-        told(s, batch)
-    batches.append(s.ask(rng, 12))
-    genes = [c.gene for batch in batches for c in batch]
-    assert all(batches) and len(set(genes)) == len(genes)
+class TestBeam(StrategySuite):
+    """Which goes its way through a share of the space."""
+
+    make = staticmethod(MAKERS["beam"])
+    test_a_tiny_space_is_exhausted = None
+
+
+def test_every_strategy_has_a_suite() -> None:
+    suites = [s for s in StrategySuite.__subclasses__() if s.__module__ == __name__]
+    assert {s.make for s in suites} == set(MAKERS.values())
 
 
 def test_what_is_under_way_is_a_parent_that_takes_what_was_predicted(target: Target) -> None:

@@ -10,6 +10,7 @@ A candidate is a sketch's number and a row of the matrix.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -116,6 +117,12 @@ class Space(CandidateSpace):
             derivations = [d for d in derivations if _replays(sized, d.state.trace)]
         self.sketches += tuple(map(self._sketch, derivations))
         self.sketches = tuple(s for k, s in enumerate(self.sketches) if self._has_any(k, s))
+        twice = [name for name, n in Counter(s.name for s in self.sketches).items() if n > 1]
+        if twice:
+            raise ScheduleError(
+                f"two sketches are called {twice[0]!r}: a rule beside which others are tried adds "
+                f"what it did to the derivation's variant"
+            )
 
     @cached_property
     def points(self) -> Sequence[tuple[Point, Space]]:

@@ -147,5 +147,23 @@ class StrategySuite:
                 break
             self.told(strategy, batch)
             seen |= {c.gene for c in batch}
-        assert not strategy.ask(rng, 4)
-        assert seen <= programs and len(seen) >= 0.8 * len(programs)
+        assert not strategy.ask(rng, 4), "it goes on proposing"
+        share = len(seen) / len(programs)
+        assert seen <= programs
+        assert share >= 0.8, f"it proposed nothing after {share:.0%} of all, which ends the search"
+
+    def test_more_is_proposed_before_the_last_is_told(self) -> None:
+        """Where it has `expect`: batches are told in any order, and nothing is proposed twice."""
+        strategy, rng = self.strategy(self.small()), np.random.default_rng(0)
+        expect: Callable[[Sequence[Candidate]], None] | None = getattr(strategy, "expect", None)
+        if expect is None:
+            return
+        batches = []
+        for _ in range(3):
+            batches.append(strategy.ask(rng, 12))
+            expect(batches[-1])
+        for batch in reversed(batches):
+            self.told(strategy, batch)
+        batches.append(strategy.ask(rng, 12))
+        genes = [c.gene for batch in batches for c in batch]
+        assert all(batches) and len(set(genes)) == len(genes)

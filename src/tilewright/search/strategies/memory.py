@@ -137,3 +137,14 @@ def as_population(batch: Sequence[Candidate]) -> Population:
 def unscored(population: Population) -> Scored:
     n = len(population)
     return Scored(population, np.zeros(n), named(SAMPLE, n))
+
+
+def drawn(memory: ProposalMemory, rng: np.random.Generator, n: int) -> list[Candidate]:
+    """Up to `n` new uniform candidates; none where some draws in a row give nothing new."""
+    batch: list[Candidate] = []
+    for _ in range(8):
+        some = memory.space.canonical(memory.space.sample(rng, 4 * n))
+        batch += memory.candidates(unscored(some), n - len(batch), False)
+        if len(batch) == n:
+            break
+    return batch

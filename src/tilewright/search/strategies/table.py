@@ -42,6 +42,7 @@ from tilewright.search.strategies.memory import (
     Listed,
     ProposalMemory,
     as_population,
+    drawn,
     unscored,
 )
 from tilewright.search.strategies.profiler import PROFILE, PROGRAMS, profile_of
@@ -93,17 +94,6 @@ class RandomStrategy:
     def tell(self, batch: Sequence[Candidate], latencies: Sequence[float | None]) -> None:
         """Remember what was measured."""
         self._memory.remember(batch)
-
-
-def drawn(memory: ProposalMemory, rng: np.random.Generator, n: int) -> list[Candidate]:
-    """Up to `n` new uniform candidates."""
-    batch: list[Candidate] = []
-    for _ in range(8):
-        some = memory.space.canonical(memory.space.sample(rng, 4 * n))
-        batch += memory.candidates(unscored(some), n - len(batch), False)
-        if len(batch) == n:
-            break
-    return batch
 
 
 Source: TypeAlias = tuple[Callable[[], Scored], float]
