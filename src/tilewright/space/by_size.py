@@ -29,7 +29,7 @@ SAVING = 0.03
 
 
 @dataclass(frozen=True)
-class Ranges:
+class BySize:
     """The numbers of `programs`, each for a range of a size, `bounds` between, and what they cost
     over all points.
     """
@@ -59,7 +59,7 @@ def combined(sizes: Sizes, measured: Mapping[Gene, Sequence[float]]) -> tuple[Ge
     return found.gene([genes[k] for k in found.programs]), found.cost
 
 
-def ranges_of(points: Sequence[Point], costs: Floats, saving: float) -> Ranges | None:
+def ranges_of(points: Sequence[Point], costs: Floats, saving: float) -> BySize | None:
     """The programs by size that cost least, at most three, of the size that varies most, where each
     saves a share of what one less would cost; None where one program does. `costs` are
     `[programs, points]`, of two points at least.
@@ -78,7 +78,7 @@ def ranges_of(points: Sequence[Point], costs: Floats, saving: float) -> Ranges |
         if total > (1 - saving) * least:
             break
         bounds = tuple(_between(at[k - 1], at[k]) for k in cuts)
-        found, least = Ranges(size, bounds, chosen, total), total
+        found, least = BySize(size, bounds, chosen, total), total
     return found
 
 

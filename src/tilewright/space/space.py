@@ -136,7 +136,7 @@ class Space(CandidateSpace):
         assert self.sized is not None
         dag = self.sized.at(point.values)
         other = copy(self)
-        vars(other).pop("points", None)
+        vars(other).pop("points", None)  # which the copy has as well once they were asked for
         other.dag, other.sized = dag, None
         other.sketches = tuple(
             replace(s, state=State(dag).replay(s.state.trace))
