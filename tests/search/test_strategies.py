@@ -143,9 +143,13 @@ class TestBeam(StrategySuite):
     test_a_tiny_space_is_exhausted = None
 
 
-def test_every_strategy_has_a_suite() -> None:
+def test_every_strategy_has_a_suite_and_takes_what_is_under_way() -> None:
+    """The suite asks `expect` only of those that have it; reuse has rounds, one after the other."""
     suites = [s for s in StrategySuite.__subclasses__() if s.__module__ == __name__]
     assert {s.make for s in suites} == set(MAKERS.values())
+    for suite in (s for s in suites if s is not TestReuse):
+        one = suite()
+        assert callable(getattr(one.strategy(one.small()), "expect", None)), suite.__name__
 
 
 def test_what_is_under_way_is_a_parent_that_takes_what_was_predicted(target: Target) -> None:

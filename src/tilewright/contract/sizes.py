@@ -92,7 +92,7 @@ class Size:
         found, low = self.measured, max(self.least, 1)
         if self.points or len(found) >= ESTIMATED:
             return tuple(found[k] for k in sorted({0, len(found) // 2, len(found) - 1}))
-        values = {self.most, _between(low, self.most), low}
+        values = {self.most, _middle(low, self.most), low}
         return tuple((v, v**-0.5) for v in sorted(values, reverse=True))
 
     @property
@@ -101,11 +101,11 @@ class Size:
         those of the estimates and one between two, which weigh alike.
         """
         values = [value for value, _ in self.estimated]
-        between = {_between(low, high) for high, low in pairwise(values)}
+        between = {_middle(low, high) for high, low in pairwise(values)}
         return self.points or tuple((v, 1.0) for v in sorted({*values, *between}, reverse=True))
 
 
-def _between(low: int, high: int) -> int:
+def _middle(low: int, high: int) -> int:
     """As many times `low` as `high` is times it."""
     return round(math.sqrt(low * high))
 

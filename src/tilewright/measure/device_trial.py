@@ -25,7 +25,6 @@ from tilewright.measure.trial import (
     MAX_CALLS,
     Floats,
     LoadedCandidate,
-    logical_constants,
 )
 from tilewright.measure.trial_task import FixedTask
 from tilewright.runtime.device import Device, OtherData
@@ -87,7 +86,7 @@ class DeviceTask(FixedTask):
         assert isinstance(target, GpuTarget)
         self.device = device_of(target)
         self._l2_bytes = target.l2_bytes
-        self.constants = {name: given[name] for name in logical_constants(reference)}
+        self.constants = {name: given[name] for name in reference.sources}
         self.given = [_DeviceBuffer(self.device, s) for s in reference.inputs]
         for buffer in self.given:
             buffer.array[...] = given[buffer.spec.name]

@@ -24,7 +24,6 @@ from tilewright.measure.trial import (
     MAX_CALLS,
     Floats,
     LoadedCandidate,
-    logical_constants,
 )
 from tilewright.measure.trial_task import FixedTask
 from tilewright.runtime.buffers import NUMPY_START, WRITTEN_SLACK, GuardedBuffer, staggered
@@ -49,7 +48,7 @@ class HostTask(FixedTask):
 
     def _hold(self, reference: Artifact, given: Mapping[str, Array]) -> None:
         self._inputs = reference.inputs
-        specs = (*reference.inputs, *logical_constants(reference).values())
+        specs = (*reference.inputs, *reference.sources.values())
         starts = [staggered(slot) for slot in range(len(specs))]
         if self.setting.is_alone:
             starts[: len(self._inputs)] = [NUMPY_START] * len(self._inputs)

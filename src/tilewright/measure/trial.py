@@ -19,7 +19,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.contract.artifact import Array, Artifact, BufferSpec
+from tilewright.contract.artifact import Array, Artifact
 from tilewright.contract.surroundings import Setting
 from tilewright.ground.errors import RunError, WrongAnswer
 from tilewright.measure.gate import OutputGate, Tolerance
@@ -303,11 +303,6 @@ def _second_chances(candidate: LoadedCandidate, first: float, limit: float) -> f
     return first
 
 
-def logical_constants(artifact: Artifact) -> dict[str, BufferSpec]:
-    """An artifact's constants in their logical layouts, by name."""
-    return {p.source.name: p.source for p in artifact.packings}
-
-
 class Expected:
     """What a task's candidates are held to: the interface and the outputs of its reference."""
 
@@ -325,8 +320,8 @@ class Expected:
         """Raise RunError when an artifact has not the interface of its task (constants in their
         logical layouts).
         """
-        task, logical = self._reference, logical_constants(artifact)
-        constants = logical_constants(task)
+        task, logical = self._reference, artifact.sources
+        constants = task.sources
         if (artifact.inputs, artifact.outputs, logical) != (task.inputs, task.outputs, constants):
             raise RunError(
                 f"{artifact.entry} has inputs {_names(artifact.inputs)}, constants "

@@ -28,7 +28,6 @@ from tilewright.measure.trial import (
     RunOptions,
     Spent,
     Timing,
-    logical_constants,
     once,
     run_trial,
 )
@@ -104,7 +103,7 @@ class FixedTask(TrialTask):
         shapes = {} if place is None else place.shapes
         specs = [replace(s, shape=shapes.get(s.name, s.shape)) for s in reference.inputs]
         if like is None:
-            specs += logical_constants(reference).values()
+            specs += reference.sources.values()
         self.setting, self.place, self.like = setting, place, like
         self._hold(reference, make_inputs(specs, kinds[: len(specs)], seed))
         started = time.perf_counter()

@@ -50,13 +50,11 @@ precise, and each has code and perhaps constants of its own.
 
 def default_gene(space: CandidateSpace, extractor: FeatureExtractor | None = None) -> Gene:
     """Its gene. Raises what `default_of` does."""
-    extractor = extractor or FeatureExtractor(space)
-    found, seconds = _improved(space, extractor)
+    found, goals = _improved(space, extractor)
     if isinstance(space, Space) and _has_ranges(space):
-        best = _parents(found, _goals(space, extractor, seconds), COMPARED)
-        return _by_size(space, found[best], seconds[:, best])
-    number = int(extractor.mean(seconds).argmin())
-    return space.gene(int(found.sketch[number]), found.rows[number])
+        best = _parents(found, goals, COMPARED)
+        return _by_size(space, found[best], goals[1:, best])
+    return _gene(space, found, int(goals[0].argmin()))
 
 
 def _by_size(space: Space, found: Population, estimated: Floats) -> Gene:
@@ -73,9 +71,13 @@ def _by_size(space: Space, found: Population, estimated: Floats) -> Gene:
     costs = np.stack([seconds[str(point)] for point in points], axis=1) + REGION_S
     costs *= [point.weight for point in points] / costs.min(axis=0)
     ranges = ranges_of(points, costs, SAVING)
-    numbers = [int(costs.sum(axis=1).argmin())] if ranges is None else ranges.programs
-    genes = [space.gene(int(found.sketch[k]), found.rows[k]) for k in numbers]
-    return genes[0] if ranges is None else ranges.gene(genes)
+    if ranges is None:
+        return _gene(space, found, int(costs.sum(axis=1).argmin()))
+    return ranges.gene([_gene(space, found, k) for k in ranges.programs])
+
+
+def _gene(space: CandidateSpace, found: Population, number: int) -> Gene:
+    return space.gene(int(found.sketch[number]), found.rows[number])
 
 
 def default_of(space: CandidateSpace, extractor: FeatureExtractor | None = None) -> Population:
@@ -84,27 +86,26 @@ def default_of(space: CandidateSpace, extractor: FeatureExtractor | None = None)
 
     Raises ScheduleError when the space is empty, or has nothing that serves unmeasured.
     """
+    found, goals = _improved(space, extractor)
+    return found[np.argmin(goals[0], keepdims=True)]
+
+
+def _improved(
+    space: CandidateSpace, extractor: FeatureExtractor | None
+) -> tuple[Population, Floats]:
+    """The last candidates of all rounds, the best ones among them, and their goals."""
     extractor = extractor or FeatureExtractor(space)
-    found, seconds = _improved(space, extractor)
-    return found[np.argmin(extractor.mean(seconds), keepdims=True)]
-
-
-def _improved(space: CandidateSpace, extractor: FeatureExtractor) -> tuple[Population, Floats]:
-    """The last candidates of all rounds, the best ones among them, and their seconds at each point,
-    `[points, n]`.
-    """
     rng = np.random.default_rng(0)
     each = 1 + max(len(s.decisions) for s in space.sketches) // DECISIONS
     population = _serving(space, space.sample(rng, SAMPLES))
     known: Known = {}
-    seconds = extractor.latencies(population, known)
-    goals = _goals(space, extractor, seconds)
+    goals = _goals(space, extractor, population, known)
     stale = 0
     for number in range(ROUNDS):
         if stale == STALE:
             break
         best, least = _parents(population, goals, STILL**number), goals.min(axis=1)
-        parents, seconds = population[best], seconds[:, best]
+        parents = population[best]
         children = concatenate(
             [
                 neighbours(space, parents, rng, each),
@@ -114,10 +115,10 @@ def _improved(space: CandidateSpace, extractor: FeatureExtractor) -> tuple[Popul
         )
         children = children[space.satisfied(children)]
         population = concatenate([parents, children])
-        seconds = np.concatenate([seconds, extractor.latencies(children, known)], axis=1)
-        goals = _goals(space, extractor, seconds)
+        own = _goals(space, extractor, children, known)
+        goals = np.concatenate([goals[:, best], own], axis=1)
         stale = 0 if (goals.min(axis=1) / least).mean() < 1 - GAIN else stale + 1
-    return population, seconds
+    return population, goals
 
 
 def _has_ranges(space: CandidateSpace) -> bool:
@@ -125,10 +126,13 @@ def _has_ranges(space: CandidateSpace) -> bool:
     return isinstance(space.target, CpuTarget) and len(space.points) > 1
 
 
-def _goals(space: CandidateSpace, extractor: FeatureExtractor, seconds: Floats) -> Floats:
+def _goals(
+    space: CandidateSpace, extractor: FeatureExtractor, some: Population, known: Known
+) -> Floats:
     """What is to become little, `[goals, n]`: the mean, then seconds at points that may have a
     program of their own.
     """
+    seconds = extractor.latencies(some, known)
     mean = extractor.mean(seconds)[None]
     return np.concatenate([mean, seconds]) if _has_ranges(space) else mean
 

@@ -56,7 +56,7 @@ def shuffled(lowered: Lowered, arrays: Arrays) -> dict[str, Array]:
 def run_on(target: Target, artifact: Artifact, arrays: Arrays) -> dict[str, Array]:
     """What code makes of a DAG's inputs and constants where its target runs."""
     function = loaded(artifact, target)
-    function.prepare({p.source.name: arrays[p.source.name] for p in artifact.packings})
+    function.prepare({name: arrays[name] for name in artifact.sources})
     outputs = function.run({s.name: arrays[s.name] for s in artifact.inputs})
     return {s.name: y for s, y in zip(artifact.outputs, outputs, strict=True)}
 
