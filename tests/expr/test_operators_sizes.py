@@ -143,7 +143,7 @@ def test_at_any_value_an_operator_is_the_static_one(name: str) -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_programs_of_operators_are_right_at_every_value(name: str) -> None:
     dag, target = sized(CASES[name]), Target.parse("cpu cores=2")
-    gene = default_gene(Space(dag.at(POINTS[1]), target, sized=dag))
+    gene = default_gene(Space(dag, target))
     lowered = lowered_of(dag, gene, "operator")
     artifact, _ = compile_lowered(lowered, target)
     with LoadedKernel(artifact) as kernel:

@@ -81,9 +81,9 @@ POINTS = [{"H": h, "W": w} for h, w in ((1, 2), (3, 3), (5, 8), (20, 16))]
 
 
 @pytest.mark.parametrize(
-    "where", ["asymmetric", "half_pixel", "align_corners", "pytorch_half_pixel"]
+    ("mode", "where"),
+    [*product(("nearest", "linear"), COORDINATES), ("cubic", "half_pixel")],
 )
-@pytest.mark.parametrize("mode", ["nearest", "linear"])
 def test_sides_that_vary(mode: str, where: str) -> None:
     """By whole factors, by fractions, and to the extents of something else."""
     how = {"mode": mode, "coordinate_transformation_mode": where}
@@ -103,10 +103,23 @@ def test_sides_that_vary(mode: str, where: str) -> None:
     agrees(make_model(nodes, image, known), SIDES, POINTS)
 
 
+def test_a_table_of_positions_is_resized_to_the_image() -> None:
+    """As vision transformers have it."""
+    nodes = [
+        node("Shape", "x", "all"), node("Slice", "all two four", "sides"),
+        node("Concat", "lead sides", "n", axis=0),
+        node("Resize", "table   n", "r", mode="cubic", cubic_coeff_a=-0.5), node("Add", "r x", "y"),
+    ]  # fmt: skip
+    known = {"two": ints(2), "four": ints(4), "lead": ints(1, 2)}
+    table = np.random.default_rng(0).standard_normal((1, 2, 5, 7)).astype(np.float32)
+    model = make_model(nodes, {"x": (1, 2, "H", "W")}, {**known, "table": table})
+    agrees(model, SIDES, POINTS)
+
+
 @pytest.mark.parametrize(
     ("how", "words"),
     [
-        ({"mode": "cubic"}, "resizes x.* in a way that needs numbers: mode='cubic'"),
+        ({"mode": "cubic", "exclude_outside": 1}, "in a way that needs numbers: mode='cubic'"),
         ({"mode": "linear", "antialias": 1}, "antialias"),
         ({"coordinate_transformation_mode": "half_pixel_symmetric"}, "symmetric need a number"),
     ],

@@ -129,6 +129,50 @@ def test_an_image_model_with_sides_and_batch() -> None:
     agrees(model, {"x": ((1, 3), 3, (8, 21), (8, 20))}, points)
 
 
+@pytest.mark.parametrize("side", ["SAME_UPPER", "SAME_LOWER"])
+def test_windows_that_are_as_many_as_strides(side: str) -> None:
+    """How much is padded in front depends on the size."""
+
+    def of(op: str, inputs: str, output: str, stride: int, **attributes: Any) -> onnx.NodeProto:
+        return node(op, inputs, output, auto_pad=side, strides=[stride, stride], **attributes)
+
+    nodes = [
+        of("Conv", "x w", "a", 2),
+        of("Conv", "x one", "b", 2),
+        node("Add", "a b", "c"),
+        of("MaxPool", "c", "d", 2, kernel_shape=[3, 3]),
+        of("AveragePool", "c", "e", 2, kernel_shape=[2, 2]),
+        node("Concat", "d e", "f", axis=1),
+        of("Conv", "f five", "g", 3, group=16),
+        of("Conv", "g few", "h", 3),
+        of("ConvTranspose", "h w", "y", 2),
+    ]
+    known = {
+        "w": weights(8, 3, 3, 3), "one": weights(8, 3, 1, 1), "five": weights(16, 1, 5, 5),
+        "few": weights(8, 16, 2, 2),
+    }  # fmt: skip
+    model = make_model(nodes, {"x": (1, 3, "h", "w")}, known)
+    points = [{"H": h, "W": w} for h, w in ((1, 2), (8, 8), (13, 20), (21, 9), (22, 31))]
+    graph = agrees(model, {"x": (1, 3, (1, 22), (2, 31))}, points)
+    assert not any(n.op == "pad" for n in graph.nodes)
+
+
+def test_what_is_padded_by_a_size_may_be_part_of_a_convolution() -> None:
+    nodes = [
+        node("Shape", "x", "shape"),
+        node("Gather", "shape two", "high"),
+        node("Mod", "high two", "odd"),
+        node("Concat", "zeros odd three zeros odd three", "pads", axis=0),
+        node("Pad", "x pads", "padded"),
+        node("Conv", "padded w", "y", strides=[2, 2], pads=[1, 1, 1, 1]),
+    ]
+    known = {"two": ints(2), "three": ints(3), "zeros": ints(0, 0), "w": weights(8, 3, 3, 3)}
+    model = make_model(nodes, {"x": (1, 3, "h", "w")}, known)
+    points = [{"H": h, "W": w} for h, w in ((4, 4), (9, 12), (20, 5))]
+    graph = agrees(model, {"x": (1, 3, (4, 20), (4, 20))}, points)
+    assert not any(n.op == "pad" for n in graph.nodes)
+
+
 SHAPED: dict[str, tuple[Nodes, dict[str, np.ndarray]]] = {
     "range": (
         [
@@ -368,9 +412,9 @@ def test_what_takes_any_batch(name: str) -> None:
         ([node("Split", "x", "y z", axis=1)], {}, "a split of x needs a number .* is seq"),
         ([node("Gather", "x five", "y", axis=1)], {"five": ints(5)}, "index 5 is outside the 2"),
         (
-            [node("Conv", "x w", "y", auto_pad="SAME_UPPER", strides=[2])],
+            [node("ConvTranspose", "x w", "y", output_shape=[9])],
             {"w": weights(4, 4, 3)},
-            "Conv .*auto_pad SAME_UPPER with the stride 2 needs a number where the extent is",
+            "ConvTranspose .*what an output shape leaves for padding needs a number where the",
         ),
         (
             [node("Conv", "x w", "y")],

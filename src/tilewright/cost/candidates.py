@@ -44,8 +44,8 @@ class SymbolicNest(Protocol):
     def resources(self) -> Mapping[tuple[str, str], Extent]:
         """Amounts by whose and of what (`cost.resources`)."""
 
-    def environment(self, rows: Ints) -> dict[str, Ints]:
-        """Decision variable -> its column in `rows` (`[n, all columns]`)."""
+    def environment(self, rows: Ints) -> dict[str, Ints | int]:
+        """Decision variable -> its column in `rows` (`[n, all columns]`), and size -> its most."""
 
 
 @dataclass
@@ -96,8 +96,8 @@ class Producers(Protocol):
         """Names of inputs."""
 
     @property
-    def points(self) -> Sequence[tuple[Point, Producers]]:
-        """The same producers at points of a task with sizes; else none."""
+    def points(self) -> Sequence[Point]:
+        """Where those of a task with sizes are estimated; else none."""
 
     def groups(self, population: Population) -> Sequence[tuple[SymbolicNest, Ints]]:
         """The producers present, each with the indices of its rows."""

@@ -18,11 +18,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
 
+from tilewright.contract.sizes import Point
 from tilewright.cost.analysis import Analysis, Compiled, compile_statements
 from tilewright.cost.candidates import (
     Bools,
@@ -44,10 +45,13 @@ ESTIMATED = [INDEX[f"estimated_{part}"] for part in PARTS]
 Groups: TypeAlias = Sequence[tuple[SymbolicNest, Ints]]
 Which: TypeAlias = tuple[int, int]  # the number of a statement's group, and its own in the sketch
 Places: TypeAlias = tuple[Ints, Ints]
+Points: TypeAlias = Sequence[Mapping[str, int]]
 Known: TypeAlias = dict[Hashable, tuple[Ints, Floats]]
 """Seconds of statements by their structure, and by keys of their numbers, which ascend."""
 NOTHING = np.array([np.iinfo(np.int64).max]), np.array([np.nan])
 EVERY = slice(None)
+NUMBERS: Sequence[Mapping[str, int]] = ({},)
+"""The one point of a task without sizes, and with sizes their most."""
 
 
 @dataclass(frozen=True)
@@ -66,23 +70,17 @@ class Alike:
 class FeatureExtractor:
     """For the candidates of one space. Structure is analysed once a sketch."""
 
-    def __init__(self, space: Producers, point: int = 0) -> None:
-        """`point` is the number of the space among those of a task with sizes."""
-        self.space, self._point = space, point
+    def __init__(self, space: Producers) -> None:
+        self.space = space
         self._sketches: dict[str, tuple[ColumnProgram, list[Compiled]]] = {}
-        self._structures: dict[Hashable, tuple[int, int]] = {}
+        self._structures: dict[Hashable, int] = {}
         self._usual: Floats | None = None
-
-    @cached_property
-    def _points(self) -> list[tuple[float, FeatureExtractor]]:
-        places = enumerate(self.space.points, 1)
-        return [(p.weight, FeatureExtractor(at, number)) for number, (p, at) in places]
 
     def compiled(self, sketch: SymbolicNest) -> tuple[ColumnProgram, list[Compiled]]:
         """The sketch's column program and statements, whose structures are numbered."""
         if sketch.name not in self._sketches:
             (program, found), known = compile_statements(sketch), self._structures
-            numbers = [known.setdefault(c.structure, (self._point, len(known))) for c in found]
+            numbers = [known.setdefault(c.structure, len(known)) for c in found]
             compiled = [replace(c, structure=k) for c, k in zip(found, numbers, strict=True)]
             self._sketches[sketch.name] = program, compiled
         return self._sketches[sketch.name]
@@ -135,10 +133,11 @@ class FeatureExtractor:
                 for which in rows:
                     np.take(found, members[which], 1, features[:, told[which]], "clip")
         owner = np.concatenate(owners)
-        if self._points:
+        if self.space.points:
             relative = self.latency(population) / usual_s
         else:
-            relative = self._sums(groups, seconds, len(population)) / usual_s
+            (latency,) = self._sums(groups, seconds, 1, len(population))
+            relative = latency / usual_s
         features[INDEX["estimate"]] = np.log2(relative.astype(np.float32) + 1.0)[owner]
         return features, owner
 
@@ -150,7 +149,7 @@ class FeatureExtractor:
 
     def mean(self, seconds: Floats) -> Floats:
         """Of what `latencies` says, by the weights of the points, `[n]`."""
-        weights = [weight for weight, _ in self._points] or [1.0]
+        weights = [point.weight for point in self.space.points] or [1.0]
         mean: Floats = np.sum([w * s for w, s in zip(weights, seconds, strict=True)], axis=0)
         return mean
 
@@ -158,15 +157,24 @@ class FeatureExtractor:
         """Estimated seconds of every candidate at each point, `[points, n]`; without sizes there is
         one. `known` is as of `latency`.
         """
+        if self.space.points:
+            return self.latencies_at(self.space.points, population, known)
+        return self._latencies(NUMBERS, population, known)
+
+    def latencies_at(
+        self, points: Sequence[Point], population: Population, known: Known | None = None
+    ) -> Floats:
+        """The same of a task with sizes at any points, `[points, n]`."""
+        return self._latencies([p.values for p in points], population, known)
+
+    def _latencies(self, points: Points, population: Population, known: Known | None) -> Floats:
         known = {} if known is None else known
-        if self._points:
-            return np.stack([at.latency(population, known) for _, at in self._points])
-        out = np.zeros(len(population))
+        out = np.zeros((len(points), len(population)))
         for start in range(0, len(population), ESTIMATED_BLOCK):
             part = population[start : start + ESTIMATED_BLOCK]
             groups = self.space.groups(part)
             seconds: dict[Which, Floats] = {}
-            for alike in self._statements(part, groups):
+            for alike in self._statements(part, groups, points):
                 keys, found = known.get(alike.compiled.structure, NOTHING)
                 place = keys.searchsorted(alike.keys)
                 new = keys.take(place, mode="clip") != alike.keys
@@ -178,8 +186,9 @@ class FeatureExtractor:
                     place += new.cumsum() - new
                 total = found[place]
                 seconds |= {which: total[at] for which, at in alike.members.items()}
-            out[start : start + len(part)] = self._sums(groups, seconds, len(part))
-        return out[None]
+            sums = self._sums(groups, seconds, len(points), len(part))
+            out[:, start : start + len(part)] = sums
+        return out
 
     def analyses(self, population: Population) -> Iterator[tuple[Analysis, list[Places]]]:
         """Tables of all statements, and where candidates stand in them: of each sketch that has
@@ -215,14 +224,22 @@ class FeatureExtractor:
         values, line = alike.compiled.values(table), space.target.line_bytes
         return Analysis(statement, values, table.shape[1], line, space.shifted)
 
-    def _statements(self, population: Population, groups: Groups) -> Iterator[Alike]:
-        """All statements. Those of one structure share tables, whatever their sketches, and those
-        of equal numbers share a column: candidates have parents, and many a statement in common.
+    def _statements(
+        self, population: Population, groups: Groups, points: Points = NUMBERS
+    ) -> Iterator[Alike]:
+        """All statements, of each sketch its candidates at the first point, then at the second ….
+        Those of one structure share tables, whatever their sketches, and those of equal numbers
+        share a column: candidates have parents, and many a statement in common.
         """
         alike: dict[Hashable, list[tuple[Which, Compiled, Ints]]] = {}
         for g, (sketch, at) in enumerate(groups):
             program, compiled = self.compiled(sketch)
-            table = program.run(sketch.environment(population.rows[at])).table(len(at))
+            given = sketch.environment(population.rows[at])
+            if points is not NUMBERS:
+                given = {name: np.tile(column, len(points)) for name, column in given.items()}
+                for name in points[0]:
+                    given[name] = np.repeat([p[name] for p in points], len(at))
+            table = program.run(given).table(len(points) * len(at))
             for k, c in enumerate(compiled):
                 alike.setdefault(c.structure, []).append(((g, k), c, table[c.varying]))
         for statements in alike.values():
@@ -234,14 +251,14 @@ class FeatureExtractor:
             members = {which: at for (which, *_), at in zip(statements, parts, strict=True)}
             yield Alike(statements[0][1], table, keys, first, members)
 
-    def _sums(self, groups: Groups, seconds: Mapping[Which, Floats], n: int) -> Floats:
-        """The candidates' seconds, `[n]`, from those of their statements in order: a sum of floats
-        must not depend on who else was asked about.
+    def _sums(self, groups: Groups, seconds: Mapping[Which, Floats], points: int, n: int) -> Floats:
+        """The candidates' seconds at so many points, `[points, n]`, from those of their statements
+        in order: a sum of floats must not depend on who else was asked about.
         """
-        out = np.zeros(n)
+        out = np.zeros((points, n))
         for g, (sketch, at) in enumerate(groups):
             for k in range(len(self.compiled(sketch)[1])):
-                out[at] += seconds[g, k]
+                out[:, at] += seconds[g, k].reshape(points, len(at))
         return out
 
 

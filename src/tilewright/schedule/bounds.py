@@ -25,7 +25,7 @@ from tilewright.expr.index.intervals import Interval
 from tilewright.expr.index.simplify import simplify
 from tilewright.expr.nodes import Expr, Extent, Var, as_expr, select
 from tilewright.expr.sizes import most, ranges_of
-from tilewright.expr.traversal import reads, substitute
+from tilewright.expr.traversal import free_vars, reads, substitute
 from tilewright.ground.errors import ScheduleError
 from tilewright.nest.nodes import THREADS, Kind, Scope
 from tilewright.schedule.kept import covers, nest_in
@@ -58,10 +58,11 @@ def loop_var(stage: str, leaf: str) -> Var:
 @dataclass(slots=True)
 class Bounds:
     """Bounds of all stages by name. `definitions` are the expressions behind named extents; those
-    over `sizes` have no names.
+    over `sizes`, and those over sizes that are `free` alone, have no names.
     """
 
     sizes: Sizes = ()
+    free: frozenset[str] = frozenset()
     stages: dict[str, StageBounds] = field(default_factory=dict)
     definitions: dict[str, Expr] = field(default_factory=dict)
 
@@ -71,16 +72,19 @@ class Bounds:
     def named(self, name: str, extent: Extent) -> Extent:
         """The extent itself if it is simple, otherwise a variable that stands for it."""
         e = extent if isinstance(extent, int) else plain(simplify(extent))
-        if isinstance(e, (int, Var)) or self.sizes:
+        if isinstance(e, (int, Var)) or self.sizes or free_vars(e) <= self.free:
             return e
         symbol = f"|{name}|"
         self.definitions[symbol] = e
         return Var(symbol)
 
 
-def infer_bounds(state: State) -> Bounds:
-    """Bounds of every stage. Pure; `state` is not changed."""
-    bounds = Bounds(state.dag.sizes)
+def infer_bounds(state: State, free: bool = False) -> Bounds:
+    """Bounds of every stage. Pure; `state` is not changed. With `free` sizes are variables of which
+    nothing is known, as decisions are.
+    """
+    sizes = state.dag.sizes
+    bounds = Bounds((), frozenset(s.name for s in sizes)) if free else Bounds(sizes)
     for stage in reversed(list(state.stages.values())):
         kept = None
         if stage.attach is None:
@@ -255,7 +259,8 @@ def _required(
             for d, index in enumerate(read.indices):
                 here = window(simplify(substitute(index, values)), where)
                 windows[d] = union(windows[d], here, axes[d])
-    return [clip(w, axis) for w, axis in zip(windows, axes, strict=True)]
+    has_sizes = bool(done.sizes)
+    return [clip(w, axis, has_sizes) for w, axis in zip(windows, axes, strict=True)]
 
 
 def _surroundings(

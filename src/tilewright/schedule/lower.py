@@ -105,9 +105,10 @@ def lower(state: State, name: str, bounds: Bounds | None = None) -> Lowered:
     """Lower a state to a program; see the module's docstring. `bounds` are the state's, where they
     are known.
     """
-    if state.dag.sizes:
-        state = with_grid(state)
-    return _Lowering(state, infer_bounds(state) if bounds is None else bounds).run(name)
+    if bounds is None:
+        state = with_grid(state) if state.dag.sizes else state
+        bounds = infer_bounds(state)
+    return _Lowering(state, bounds).run(name)
 
 
 def with_grid(state: State) -> State:

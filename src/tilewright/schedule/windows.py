@@ -150,8 +150,10 @@ def union(old: Window | None, new: Window | None, axis: Axis) -> Window:
     return _hull(old, new) or everything
 
 
-def clip(w: Window | None, axis: Axis) -> Window:
-    """At most the whole axis; a window as large as the axis starts at 0."""
+def clip(w: Window | None, axis: Axis, has_sizes: bool) -> Window:
+    """At most the whole axis; a window as large as the axis starts at 0. Where extents are sizes
+    of the program tiles of them are not clipped.
+    """
     if w is None:
         return Window(as_expr(0), axis.extent)
     span = plain(simplify(as_expr(w.span)))
@@ -159,7 +161,7 @@ def clip(w: Window | None, axis: Axis) -> Window:
         if span >= axis.extent:
             return Window(as_expr(0), axis.extent)
         return Window(simplify(w.base), span)
-    if not isinstance(axis.extent, int):  # a size: its tiles are not clipped
+    if has_sizes and not isinstance(axis.extent, int):
         base = simplify(w.base)
         whole = base == as_expr(0) and not isinstance(span, int)
         return Window(base, axis.extent if whole else span)

@@ -101,7 +101,7 @@ class Producer(ABC):
         """All `tests` as one column program."""
         return ColumnProgram(self.tests, self.definitions)
 
-    def environment(self, rows: Ints) -> dict[str, Ints]:
+    def environment(self, rows: Ints) -> dict[str, Ints | int]:
         """Decision variable -> its column in `rows` (`[n, all columns]`)."""
         return {v: rows[:, c] for v, c in zip(self.variables, self.columns, strict=True)}
 
@@ -134,8 +134,8 @@ class CandidateSpace:
         self.sketches: tuple[Producer, ...] = ()
 
     @property
-    def points(self) -> Sequence[tuple[Point, CandidateSpace]]:
-        """The same candidates at points of a task with sizes; else none."""
+    def points(self) -> Sequence[Point]:
+        """Where candidates of a task with sizes are estimated; else none."""
         return ()
 
     def place(self, decisions: Sequence[Decision]) -> Ints:

@@ -50,25 +50,20 @@ precise, and each has code and perhaps constants of its own.
 
 def default_gene(space: CandidateSpace, extractor: FeatureExtractor | None = None) -> Gene:
     """Its gene. Raises what `default_of` does."""
+    extractor = extractor or FeatureExtractor(space)
     found, goals = _improved(space, extractor)
     if isinstance(space, Space) and _has_ranges(space):
-        best = _parents(found, goals, COMPARED)
-        return _by_size(space, found[best], goals[1:, best])
+        return _by_size(space, found[_parents(found, goals, COMPARED)], extractor)
     return _gene(space, found, int(goals[0].argmin()))
 
 
-def _by_size(space: Space, found: Population, estimated: Floats) -> Gene:
+def _by_size(space: Space, found: Population, extractor: FeatureExtractor) -> Gene:
     """Programs by size, of these candidates, or the one that is nearest to the best at each of
-    more points: those of the space, at which they are `estimated`, are few, and tiles suit them.
+    more points: those of the space, for which they were bred, are few, and tiles suit them.
     """
     assert space.sized is not None
-    seconds = {str(p): row for (p, _), row in zip(space.points, estimated, strict=True)}
-    points, sketches = compared_points(space.sized.sizes), set(found.sketch.tolist())
-    for point in points:
-        if str(point) not in seconds:
-            extractor = FeatureExtractor(space.at(point, sketches))
-            seconds[str(point)] = extractor.latency(found)
-    costs = np.stack([seconds[str(point)] for point in points], axis=1) + REGION_S
+    points = compared_points(space.sized.sizes)
+    costs = extractor.latencies_at(points, found).T + REGION_S
     costs *= [point.weight for point in points] / costs.min(axis=0)
     ranges = ranges_of(points, costs, SAVING)
     if ranges is None:
@@ -86,15 +81,12 @@ def default_of(space: CandidateSpace, extractor: FeatureExtractor | None = None)
 
     Raises ScheduleError when the space is empty, or has nothing that serves unmeasured.
     """
-    found, goals = _improved(space, extractor)
+    found, goals = _improved(space, extractor or FeatureExtractor(space))
     return found[np.argmin(goals[0], keepdims=True)]
 
 
-def _improved(
-    space: CandidateSpace, extractor: FeatureExtractor | None
-) -> tuple[Population, Floats]:
+def _improved(space: CandidateSpace, extractor: FeatureExtractor) -> tuple[Population, Floats]:
     """The last candidates of all rounds, the best ones among them, and their goals."""
-    extractor = extractor or FeatureExtractor(space)
     rng = np.random.default_rng(0)
     each = 1 + max(len(s.decisions) for s in space.sketches) // DECISIONS
     population = _serving(space, space.sample(rng, SAMPLES))

@@ -11,9 +11,8 @@ A candidate is a sketch's number and a row of the matrix.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Mapping, Sequence
-from copy import copy
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 from tilewright.contract.gene import Gene
@@ -44,9 +43,12 @@ LISTED_ROWS = 10_000  # of a producer whose candidates are listed, valid or not,
 
 @dataclass(frozen=True, kw_only=True)
 class Sketch(Producer):
-    """A schedule with free decisions."""
+    """A schedule with free decisions, and `sized`, the same one of a DAG with sizes, if that is
+    what it is for: then its nest has these as variables.
+    """
 
     state: State
+    sized: State | None = None
 
     @property
     def stages(self) -> Mapping[str, Stage]:
@@ -60,12 +62,12 @@ class Sketch(Producer):
     @cached_property
     def bounds(self) -> Bounds:
         """Symbolic extents, axis values and windows of all stages."""
-        return infer_bounds(self.state)
+        return infer_bounds(self.sized or self.state, free=True)
 
     @cached_property
     def lowered(self) -> Lowered:
         """The symbolic loop nest, and how its constants are packed."""
-        return lower(self.state, self.name, self.bounds)
+        return lower(self.sized or self.state, self.name, self.bounds)
 
     @property
     def program(self) -> Program:
@@ -76,6 +78,11 @@ class Sketch(Producer):
     def definitions(self) -> Mapping[str, Expr]:
         """What the names of recurring expressions in the nest stand for."""
         return self.bounds.definitions
+
+    def environment(self, rows: Ints) -> dict[str, Ints | int]:
+        """Sizes are at their most."""
+        sizes = self.sized.dag.sizes if self.sized else ()
+        return {**super().environment(rows), **{s.name: s.most for s in sizes}}
 
 
 class Space(CandidateSpace):
@@ -88,17 +95,14 @@ class Space(CandidateSpace):
         rules: Sequence[Rule] | None = None,
         setting: Setting = AMONG_OTHERS,
         templates: Sequence[Template] | None = None,
-        sized: ComputeDAG | None = None,
     ) -> None:
         """`rules` and `templates` are the target's where none are given (with the rules `()` there
         are templates alone); `setting` is what runs around the program. Of a DAG with sizes it is
-        the space of the heaviest, or of `dag` where that is the DAG `sized` at another point;
-        templates, and sketches that do not fit all values, are left out.
+        the space of the heaviest; templates, and sketches that do not fit all values, are left out.
         """
         super().__init__(target)
-        if dag.sizes:
-            dag, sized = dag.heaviest, dag
-        self.dag, self.sized = dag, sized
+        self.sized = sized = dag if dag.sizes else None
+        self.dag = dag = dag.heaviest
         if sized is not None:
             templates = ()
         elif templates is None:
@@ -113,9 +117,10 @@ class Space(CandidateSpace):
             derivations = [v for d in derived for v in annotate(d, streams)]
         else:
             derivations = [v for d in derived for v in annotate_gpu(d)]
-        if sized is not None:
-            derivations = [d for d in derivations if _replays(sized, d.state.trace)]
-        self.sketches += tuple(map(self._sketch, derivations))
+        for d in derivations:
+            replayed = None if sized is None else _replayed(sized, d.state.trace)
+            if sized is None or replayed is not None:
+                self.sketches += (self._sketch(d, replayed),)
         self.sketches = tuple(s for k, s in enumerate(self.sketches) if self._has_any(k, s))
         twice = [name for name, n in Counter(s.name for s in self.sketches).items() if n > 1]
         if twice:
@@ -125,28 +130,10 @@ class Space(CandidateSpace):
             )
 
     @cached_property
-    def points(self) -> Sequence[tuple[Point, Space]]:
-        if self.sized is None:
-            return ()
-        every = range(len(self.sketches))
-        return [(p, self.at(p, every)) for p in estimated_points(self.sized.sizes)]
+    def points(self) -> Sequence[Point]:
+        return () if self.sized is None else estimated_points(self.sized.sizes)
 
-    def at(self, point: Point, sketches: Container[int]) -> Space:
-        """The same candidates of some sketches where sizes have values."""
-        assert self.sized is not None
-        dag = self.sized.at(point.values)
-        other = copy(self)
-        vars(other).pop("points", None)  # which the copy has as well once they were asked for
-        other.dag, other.sized = dag, None
-        other.sketches = tuple(
-            replace(s, state=State(dag).replay(s.state.trace))
-            if isinstance(s, Sketch) and k in sketches
-            else s
-            for k, s in enumerate(self.sketches)
-        )
-        return other
-
-    def _sketch(self, d: Derivation) -> Sketch:
+    def _sketch(self, d: Derivation, sized: State | None) -> Sketch:
         decisions = tuple(d.decisions.values())
         return Sketch(
             target=self.target,
@@ -156,6 +143,7 @@ class Space(CandidateSpace):
             constraints=tuple(d.constraints),
             columns=self.place(decisions),
             state=d.state,
+            sized=sized,
         )
 
     def _has_any(self, number: int, sketch: Producer) -> bool:
@@ -175,13 +163,12 @@ class Space(CandidateSpace):
         return steps_of(self.gene(sketch, row))
 
 
-def _replays(dag: ComputeDAG, trace: Sequence[Step]) -> bool:
-    """Whether the steps are legal on a DAG."""
+def _replayed(dag: ComputeDAG, trace: Sequence[Step]) -> State | None:
+    """What the steps make of a DAG on which they are legal."""
     try:
-        State(dag).replay(trace)
+        return State(dag).replay(trace)
     except ScheduleError:
-        return False
-    return True
+        return None
 
 
 def natives_of(dag: ComputeDAG, target: Target) -> tuple[Gene, ...]:

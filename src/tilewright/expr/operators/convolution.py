@@ -131,10 +131,10 @@ def conv_transpose(
     extra = per_axis(output_padding, rank, "output_padding", least=0)
     reaches = [(k - 1) * d + 1 for k, d in zip(kernel, dilations, strict=True)]
     rows = zip(spatial, strides, pads, reaches, extra, strict=True)
-    out = [add(mul(sub(i, 1), s), e + r - sum(p)) for i, s, p, r, e in rows]
+    out = [add(mul(sub(i, 1), s), sub(e + r, add(*p))) for i, s, p, r, e in rows]
     if any(isinstance(e, int) and e < 1 for e in out):
         raise ExprError(f"{name}: padding {padding!r} leaves no output: {out}")
-    offsets = [r - 1 - before for r, (before, _) in zip(reaches, pads, strict=True)]
+    offsets = [sub(r - 1, before) for r, (before, _) in zip(reaches, pads, strict=True)]
     room = [add(e, r - 1) for e, r in zip(out, reaches, strict=True)]
     spread = _insert_zeros(x, strides, offsets, room, name=f"{name}_dilate")
     windows = Windows.over(room, kernel, dilation=dilations, name=name)
@@ -216,7 +216,12 @@ def _product(
 
 
 def _insert_zeros(
-    x: Tensor, strides: Sequence[int], offsets: Sequence[int], room: Sequence[Extent], *, name: str
+    x: Tensor,
+    strides: Sequence[int],
+    offsets: Sequence[Extent],
+    room: Sequence[Extent],
+    *,
+    name: str,
 ) -> Tensor:
     """z[j] = x[(j - offset) / stride] where that is an index of x, else 0."""
     batch, *spatial, channels = x.shape

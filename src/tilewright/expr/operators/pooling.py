@@ -15,7 +15,7 @@ from math import prod
 from typing import Any, Unpack
 
 from tilewright.expr.dtypes import INT64, DType
-from tilewright.expr.index.extents import add
+from tilewright.expr.index.extents import add, sub
 from tilewright.expr.nodes import (
     Expr,
     Extent,
@@ -123,8 +123,8 @@ def max_pool_indices(
         rows = zip(windows.at(window), windows.pads, windows.spatial, strides, strict=True)
         for i, (before, after), extent, step in rows:
             place = place + (i - before) * step
-            if before or after:
-                inside = inside & (i >= before) & (i < before + extent)
+            if before != 0 or after != 0:
+                inside = inside & (i >= before) & (i < add(before, extent))
         value = _element(padded, index, windows)
         found = select(value.eq(best[index]) & inside, place, const(2**62, INT64))
         if x.dtype.is_float:  # the last NaN is the least of these
@@ -191,7 +191,7 @@ def _windows(x: Tensor, kernel: PerAxis, name: str, sliding: Pooling) -> Windows
         raise ExprError(f"{name} needs [n, *spatial, c], got {x.shape}")
     windows = Windows.over(x.shape[1:-1], kernel, name=name, **sliding)
     for pads, reach in zip(windows.pads, windows.reach, strict=True):
-        if max(pads) >= reach:
+        if any(isinstance(p, int) and p >= reach for p in pads):
             raise ExprError(f"{name}: the padding {pads} is as wide as a window, {reach} elements")
     return windows
 
@@ -226,12 +226,12 @@ def _count(window: Sequence[Any], windows: Windows, count_include_pad: bool) -> 
         strict=True,
     )
     for position, extent, kernel, stride, dilation, (before, after), reach, count, hang in rows:
-        low, high = (-before, add(extent, after)) if count_include_pad else (0, extent)
-        if isinstance(count, int) and isinstance(high, int):
+        low, high = (sub(0, before), add(extent, after)) if count_include_pad else (0, extent)
+        if isinstance(count, int) and isinstance(high, int) and isinstance(before, int):
             fits = (count - 1) * stride - before + reach <= high
         else:
             fits = (count_include_pad or after == 0) and not hang
-        if low <= -before and fits:
+        if fits and (count_include_pad or before == 0):
             constant *= kernel
             continue
         inside = _inside(position * stride - before, (low, high), kernel, dilation)
@@ -239,7 +239,7 @@ def _count(window: Sequence[Any], windows: Windows, count_include_pad: bool) -> 
     return constant if varying is None else varying * constant
 
 
-def _inside(start: Expr, bounds: tuple[int, Extent], kernel: int, dilation: int) -> Expr:
+def _inside(start: Expr, bounds: tuple[Extent, Extent], kernel: int, dilation: int) -> Expr:
     """How many of start, start + dilation, … (`kernel` of them) lie in [bounds[0], bounds[1])."""
     step = dilation - 1
     first = binary("max", (as_expr(bounds[0]) - start + step) // dilation, 0)

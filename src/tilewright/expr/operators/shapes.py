@@ -18,8 +18,8 @@ from tilewright.expr.tensors import canonical
 from tilewright.expr.text import extent_text, shape_text
 from tilewright.ground.errors import ExprError
 
-Pairs: TypeAlias = tuple[tuple[int, int], ...]
-Padding: TypeAlias = int | Sequence[int | tuple[int, int]]
+Pairs: TypeAlias = tuple[tuple[Extent, Extent], ...]
+Padding: TypeAlias = int | Sequence[int | tuple[Extent, Extent]]
 PerAxis: TypeAlias = int | Sequence[int]
 
 SPATIAL_NAMES = {1: ("w",), 2: ("h", "w"), 3: ("d", "h", "w")}
@@ -91,14 +91,20 @@ def per_axis(value: PerAxis, rank: int, what: str, least: int = 1) -> tuple[int,
 
 
 def padding_pairs(padding: Padding, rank: int) -> Pairs:
-    """(before, after) per axis from an int, one int an axis or one pair an axis."""
+    """(before, after) per axis from an int, one int an axis or one pair an axis. Those over sizes
+    must not be negative either, which who knows the sizes has to see to.
+    """
     listed = (padding,) * rank if isinstance(padding, int) else tuple(padding)
     if len(listed) != rank:
         raise ExprError(f"padding {padding!r} needs {rank} values, one a spatial axis")
-    pairs = tuple((p, p) if isinstance(p, int) else (int(p[0]), int(p[1])) for p in listed)
-    if any(p < 0 for pair in pairs for p in pair):
+    pairs = tuple((p, p) if isinstance(p, int) else (_plain(p[0]), _plain(p[1])) for p in listed)
+    if any(isinstance(p, int) and p < 0 for pair in pairs for p in pair):
         raise ExprError(f"padding {padding!r} must not be negative")
     return pairs
+
+
+def _plain(extent: Extent) -> Extent:
+    return extent if isinstance(extent, Expr) else int(extent)
 
 
 def broadcast_shapes(*shapes: Shape) -> Shape:

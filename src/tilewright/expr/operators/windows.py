@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
-from tilewright.expr.index.extents import add, ceildiv, floordiv, minimum
+from tilewright.expr.index.extents import add, ceildiv, floordiv, minimum, sub
 from tilewright.expr.nodes import Axis, Expr, Extent, Shape, Tensor
 from tilewright.expr.operators.movement import pad
 from tilewright.expr.operators.shapes import (
@@ -30,7 +30,9 @@ from tilewright.ground.errors import ExprError
 
 class Sliding(TypedDict, total=False):
     """How windows slide. `stride` and `dilation` are an int or one an axis, 1 by default;
-    `padding` is an int, one an axis, or a pair (before, after) an axis, 0 by default."""
+    `padding` is an int, one an axis, or a pair (before, after) an axis, 0 by default; pairs may be
+    over sizes.
+    """
 
     stride: PerAxis
     padding: Padding
@@ -75,7 +77,7 @@ class Windows:
         hang = []
         rows = zip(spatial, kernels, strides, dilations, pads, strict=True)
         for extent, k, s, d, (before, after) in rows:
-            room = canonical(add(extent, before + after - (k - 1) * d - 1))
+            room = canonical(add(extent, sub(add(before, after), (k - 1) * d + 1)))
             if not isinstance(room, int):
                 fitting = add(floordiv(room, s), 1)
                 if ceil_mode and s > 1:
@@ -90,7 +92,7 @@ class Windows:
                 )
             count = room // s + 1
             # One that would start beyond the data and the padding before is dropped.
-            if ceil_mode and room % s and count * s < number(extent, name) + before:
+            if ceil_mode and room % s and count * s < number(add(extent, before), name):
                 count += 1
             out.append(count)
             hang.append(max(0, (count - 1) * s - room))
@@ -114,7 +116,7 @@ class Windows:
 
     def padded(self, x: Tensor, value: float | int = 0, *, name: str) -> Tensor:
         """`x` with `value` around its spatial dimensions; `x` itself when there is no padding."""
-        pads = [(b, a + h) for (b, a), h in zip(self.pads, self.hang, strict=True)]
+        pads = [(b, add(a, h)) for (b, a), h in zip(self.pads, self.hang, strict=True)]
         rest = ((0, 0),) * (x.rank - 1 - len(pads))
         return pad(x, ((0, 0), *pads, *rest), value=value, name=name)
 

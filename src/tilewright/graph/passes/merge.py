@@ -10,6 +10,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from typing import Any, TypeAlias
 
+from tilewright.contract.sizes import Sizes
+from tilewright.expr.index.extents import add, minimum
+from tilewright.expr.nodes import Extent
+from tilewright.expr.sizes import simplified
 from tilewright.graph.builder import Rewriter
 from tilewright.graph.ir import Graph, Node, Value
 
@@ -73,7 +77,7 @@ def merge_equal(graph: Graph) -> Graph:
     return rewriter.finish()
 
 
-Pads: TypeAlias = tuple[tuple[int, int], ...]
+Pads: TypeAlias = tuple[tuple[Extent, Extent], ...]
 
 PADDED = frozenset(("conv", "depthwise_conv"))
 
@@ -83,13 +87,15 @@ def merge_pads(graph: Graph) -> Graph:
     producers = graph.producers()
     rewriter = Rewriter(graph)
     for node in graph.nodes:
-        found = _padded(node.inputs[0], producers) if node.op in PADDED else None
+        found = _padded(node.inputs[0], producers, graph.sizes) if node.op in PADDED else None
         if found is None:
             rewriter.keep(node)
             continue
         source, order, outer = found
         own: Any = node.attributes["padding"]
-        pads = tuple((b + p[0], a + p[1]) for (b, a), p in zip(own, outer[1:-1], strict=True))
+        pads = tuple(
+            (add(b, p[0]), add(a, p[1])) for (b, a), p in zip(own, outer[1:-1], strict=True)
+        )
         inner = rewriter.builder.transpose(rewriter.value(source), order)
         operands = (inner, *rewriter.operands(node)[1:])
         rewriter.replace(node.output, rewriter.builder.copy(node, operands, padding=pads))
@@ -97,7 +103,7 @@ def merge_pads(graph: Graph) -> Graph:
 
 
 def _padded(
-    value: Value, producers: Mapping[Value, Node]
+    value: Value, producers: Mapping[Value, Node], sizes: Sizes
 ) -> tuple[Value, tuple[int, ...], Pads] | None:
     """(x, order, pads) where `value` is transpose(x, order) padded with zeros, spatially only.
 
@@ -112,6 +118,11 @@ def _padded(
         return None
     listed: Any = node.attributes["pads"]
     pads = tuple(listed[d] for d in order)
-    spatial = pads[0] == pads[-1] == (0, 0) and all(p >= 0 for pair in pads for p in pair)
+    spatial = pads[0] == pads[-1] == (0, 0) and all(_grows(p, sizes) for pair in pads for p in pair)
     zeros = node.attributes["mode"] == "constant" and node.attributes["value"] == 0
     return (node.inputs[0], order, pads) if spatial and zeros else None
+
+
+def _grows(pad: Extent, sizes: Sizes) -> bool:
+    """Whether a pad never takes anything away."""
+    return simplified(minimum(pad, 0), sizes) == 0

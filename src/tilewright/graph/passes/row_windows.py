@@ -60,8 +60,8 @@ def _is_narrow(node: Node) -> bool:
 
 
 def _has_width(node: Node) -> bool:
-    """Whether rows of the image have a length that is known."""
-    return isinstance(node.inputs[0].extents[-2], int)
+    """Whether rows of the image have a length that is known, and so have those of the result."""
+    return all(isinstance(v.extents[-2], int) for v in (node.inputs[0], node.output))
 
 
 def _along_rows(rewriter: Rewriter, node: Node) -> Value:
@@ -83,7 +83,7 @@ def _along_rows(rewriter: Rewriter, node: Node) -> Value:
     columns = (count - 1) * stride + -(-rows.shape[-3] // channels)
     after = max(after, columns - before - width)
     around = ((0, 0), *pads, (before, after), (0, more))
-    if any(map(any, around)):
+    if any(p != 0 for pair in around for p in pair):
         x = build.emit("pad", x, pads=around)
     width += before + after
     flat = build.reshape(x, (*x.extents[:-2], width * channels, 1))

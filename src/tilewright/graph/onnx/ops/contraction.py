@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+from tilewright.expr.index.extents import add, floordiv, maximum, mul, sub
 from tilewright.expr.nodes import Extent
-from tilewright.expr.operators.shapes import number, numbers
+from tilewright.expr.operators.shapes import Pairs, numbers
+from tilewright.expr.tensors import canonical
 from tilewright.graph.ir import Attribute, Value
 from tilewright.graph.onnx.ops.call import OperatorCall, Translator
 
@@ -51,27 +53,31 @@ def sliding(
     ones = (1,) * len(spatial)
     found = {"stride": strides or ones, "dilation": dilations or ones}
     listed = pads if auto_pad == "NOTSET" and pads else (0,) * (2 * len(spatial))
-    padding = tuple(zip(listed[: len(spatial)], listed[len(spatial) :], strict=True))
+    padding: Pairs = tuple(zip(listed[: len(spatial)], listed[len(spatial) :], strict=True))
     if auto_pad not in ("NOTSET", "VALID"):
         rows = zip(spatial, kernel, found["stride"], found["dilation"], strict=True)
-        padding = tuple(_shared(call, auto_pad, _total(auto_pad, *row)) for row in rows)
+        padding = tuple(_same(call, auto_pad, *row) for row in rows)
     return {**found, "padding": padding}
 
 
-def _total(auto_pad: str, extent: Extent, kernel: int, stride: int, dilation: int) -> int:
-    """The padding with which there are as many windows as strides."""
-    reach = (kernel - 1) * dilation + 1
-    if stride == 1:
-        return reach - 1
-    n = number(extent, f"auto_pad {auto_pad} with the stride {stride}")
-    return max(0, (-(-n // stride) - 1) * stride + reach - n)
+def _same(
+    call: OperatorCall, auto_pad: str, extent: Extent, kernel: int, stride: int, dilation: int
+) -> tuple[Extent, Extent]:
+    """The padding with which there are as many windows as strides. Behind an extent over sizes it
+    is as much as some of them need: no window reads the rest.
+    """
+    most = (kernel - 1) * dilation
+    spare: Extent = sub(extent, 1) % stride  # elements behind the last stride's first
+    total = canonical(maximum(sub(most, spare), 0) if most + 1 < stride else sub(most, spare))
+    before, after = _shared(call, auto_pad, total)
+    return before, after if isinstance(total, int) else canonical(sub(most, before))
 
 
-def _shared(call: OperatorCall, auto_pad: str, total: int) -> tuple[int, int]:
+def _shared(call: OperatorCall, auto_pad: str, total: Extent) -> tuple[Extent, Extent]:
     """What of `total` comes before and after; an odd one is larger by one after in SAME_UPPER."""
     if auto_pad not in ("SAME_UPPER", "SAME_LOWER", "NOTSET", "VALID"):
         call.reject(f"auto_pad {auto_pad!r} is not known")
-    less, more = total // 2, total - total // 2
+    less, more = canonical(floordiv(total, 2)), canonical(floordiv(add(total, 1), 2))
     return (less, more) if auto_pad == "SAME_UPPER" else (more, less)
 
 
@@ -120,15 +126,14 @@ def conv_transpose(
     spatial, kernel = x.extents[2:], w.shape[2:]
     options = sliding(call, spatial, kernel, **window)
     extra = tuple(output_padding or (0,) * len(spatial))
-    wanted = output_shape
-    if wanted is not None or auto_pad not in ("NOTSET", "VALID"):
-        sides = numbers(spatial, "an output shape, or auto_pad,")
+    wanted: Sequence[Extent] | None = output_shape
     if wanted is None and auto_pad not in ("NOTSET", "VALID"):
-        wanted = [n * s for n, s in zip(sides, options["stride"], strict=True)]
+        wanted = [mul(n, s) for n, s in zip(spatial, options["stride"], strict=True)]
     if wanted is not None:
-        rows = zip(sides, kernel, options["stride"], options["dilation"], extra, strict=True)
-        reached = [(n - 1) * s + (k - 1) * d + 1 + e for n, k, s, d, e in rows]
-        totals = [whole - out for whole, out in zip(reached, wanted, strict=True)]
+        rows = zip(spatial, kernel, options["stride"], options["dilation"], extra, strict=True)
+        reached = [add(mul(sub(n, 1), s), (k - 1) * d + 1 + e) for n, k, s, d, e in rows]
+        left = [canonical(sub(whole, out)) for whole, out in zip(reached, wanted, strict=True)]
+        totals = numbers(left, "what an output shape leaves for padding")
         extra = tuple(e + max(0, -t) for e, t in zip(extra, totals, strict=True))
         options["padding"] = tuple(_shared(call, auto_pad, max(0, t)) for t in totals)
     elif auto_pad == "VALID":

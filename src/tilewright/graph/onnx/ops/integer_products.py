@@ -61,7 +61,7 @@ def conv_sums(
         slides = {k: window[k] for k in ("strides", "dilations") if k in window}
         pairs = sliding(call, spatial, kernel, **around, **slides)["padding"]
         both = [0, 0, *(p[0] for p in pairs), 0, 0, *(p[1] for p in pairs)]
-        x = pad(call, x, paddings=both, value=call.cast(zx, x.dtype))
+        x = pad(call, x, paddings=tuple(both), value=call.cast(zx, x.dtype))
     zero = zero and channelwise(call, zero, w.rank - 2)
 
     def windows() -> Value:

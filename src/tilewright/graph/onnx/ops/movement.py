@@ -188,7 +188,7 @@ def pad(
     axes: Given = None,
     *,
     mode: str = "constant",
-    paddings: Ints = (),
+    paddings: Shape = (),
 ) -> Value:
     """Pads are [befores..., afters...]: an input since opset 11, an attribute before, which had
     another name in the first.
@@ -196,8 +196,10 @@ def pad(
     if mode not in PAD_MODES:
         call.reject(f"mode {mode!r} is not supported")
     if call.depends(pads):
-        return _varying(call, x, call.extents(pads, "pads"), value, axes, mode)
-    wanted = call.numbers(paddings or pads, "pads")
+        paddings = call.extents(pads, "pads")
+    if not all(isinstance(p, int) for p in paddings):
+        return _varying(call, x, paddings, value, axes, mode)
+    wanted = call.numbers(numbers(paddings, "a pad") or pads, "pads")
     over = call.ints(axes, "axes") if call.opset >= 18 else None
     half = len(wanted) // 2
     pairs, moving = [(0, 0)] * x.rank, dict[int, tuple[ScaledElement, int]]()

@@ -67,15 +67,40 @@ def picked(
     return call.emit("gather", x, _inside(call, call.cast(at, "int64"), moving), axis=axis)
 
 
-def weighed(call: OperatorCall, moving: Moving, where: str) -> tuple[Value, Value]:
-    """The two inputs [outputs, 2] of each output, and their weights."""
+def weighed(
+    call: OperatorCall, moving: Moving, where: str, cubic: float | None
+) -> tuple[Value, Value]:
+    """The inputs [outputs, taps] of each output, and their weights: two of a linear kernel, four of
+    Keys' with the coefficient `cubic`.
+    """
     at = _positions(call, moving, where)
     low = call.emit("floor", at)
     share, first = call.emit("subtract", at, low), call.cast(low, "int64")
-    taps = [first, call.emit("add", first, call.literal(1, first))]
-    weights = [call.emit("subtract", call.literal(1.0, share), share), share]
+    rest = call.emit("subtract", call.literal(1.0, share), share)
+    weights = [rest, share] if cubic is None else _keys(call, share, rest, cubic)
+    steps = range(1 - len(weights) // 2, len(weights) // 2 + 1)
+    taps = [call.emit("add", first, call.literal(n, first)) for n in steps]
     inside = [_inside(call, t, moving) for t in taps]
     return call.builder.stacked(inside, 1), call.builder.stacked(weights, 1)
+
+
+def _keys(call: OperatorCall, share: Value, rest: Value, a: float) -> list[Value]:
+    """The weights of four inputs, of which two are nearer than one, `share` and `rest` away."""
+
+    def polynomial(u: Value, first: float, *others: float) -> Value:
+        found = call.literal(first, u)
+        for c in others:
+            found = call.emit("multiply", found, u)
+            found = call.emit("add", found, call.literal(c, u)) if c else found
+        return found
+
+    def far(u: Value) -> Value:
+        return polynomial(call.emit("add", u, call.literal(1.0, u)), a, -5 * a, 8 * a, -4 * a)
+
+    def near(u: Value) -> Value:
+        return polynomial(u, a + 2, -(a + 3), 0.0, 1.0)
+
+    return [far(share), near(share), near(rest), far(rest)]
 
 
 def _positions(call: OperatorCall, moving: Moving, where: str) -> Value:

@@ -14,6 +14,7 @@ import numpy as np
 
 from tilewright.expr.dtypes import dtype as as_dtype
 from tilewright.expr.nodes import Shape
+from tilewright.expr.operators.sampling import CUBIC
 from tilewright.expr.operators.shapes import number, numbers
 from tilewright.graph.ir import Array, Value
 from tilewright.graph.onnx.ops.call import Given, OperatorCall, Translator
@@ -50,12 +51,12 @@ def resize(
     wanted = () if sizes is None else call.extents(sizes, "sizes")
     factors = None if wanted else call.constant(scales, "scales")
     moving: dict[int, Moving] = {}
-    if x.varies:
+    if x.varies or not all(isinstance(n, int) for n in wanted):
         if roi is not None and roi.elements:
             call.reject("its region is of an image that varies")
         over, wanted, factors, moving = _numbered(call, x, over, wanted, factors)
     if moving:
-        filtered = mode == "cubic" or kernel.get("antialias") or kernel.get("exclude_outside")
+        filtered = kernel.get("antialias") or kernel.get("exclude_outside")
         if filtered or keep_aspect_ratio_policy != "stretch":
             call.reject(f"it resizes {x} in a way that needs numbers: {mode=}, {kernel}")
     sides = {d: number(x.extents[d], x.name) for d in over}
@@ -78,8 +79,9 @@ def resize(
             kind = np.float64 if y.dtype == "float64" else np.float32
             tables = call.literal(taps), call.literal(shares.astype(kind))
             y = _weighed(call, y, d - image, *tables)
+        cubic = kernel.get("cubic_coeff_a", CUBIC) if mode == "cubic" else None
         for d, m in moving.items():
-            y = _weighed(call, y, d - image, *weighed(call, m, where))
+            y = _weighed(call, y, d - image, *weighed(call, m, where, cubic))
     y = channels_first(call, y) if image else y
     if where == "tf_crop_and_resize":
         y = _filled_outside(call, sides, y, at, extrapolation_value)
@@ -237,7 +239,7 @@ def _weights(
     extent: int,
     *,
     antialias: float = 0,
-    cubic_coeff_a: float = -0.75,
+    cubic_coeff_a: float = CUBIC,
     exclude_outside: float = 0,
 ) -> tuple[Array, Array]:
     """Inputs [outputs, taps], and their weights; a kernel is widened when it must not alias."""

@@ -37,8 +37,9 @@ def avg_pool(
 def _pool(
     call: OperatorCall, op: str, x: Value, kernel: Ints, window: dict[str, Any], **options: bool
 ) -> Value:
-    ceil_mode = bool(window.get("ceil_mode", 0))
     others = {k: v for k, v in window.items() if k != "ceil_mode"}
+    counted = window.get("auto_pad", "NOTSET") not in ("NOTSET", "VALID")  # as many as strides
+    ceil_mode = bool(window.get("ceil_mode", 0)) and not counted
     slides = sliding(call, x.extents[2:], kernel, **others)
     return on_image(call, op, x, kernel=tuple(kernel), **slides, ceil_mode=ceil_mode, **options)
 
