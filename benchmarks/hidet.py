@@ -49,11 +49,16 @@ from benchmarks.networks import BLOCK_S
 from benchmarks.operators import recorded
 from benchmarks.peers.sides import OURS, PEERS, UNTUNED
 from benchmarks.report import Content, Part, Table, show
+from benchmarks.reuse_records import fresh
 from benchmarks.slices import Bench, Suite
 from benchmarks.slices import main as main_of
 from benchmarks.turns import compared, in_turns, medians, outliers, outputs
+from tilewright.front.machine import machine_of
+from tilewright.front.tuning_tasks import tasks_of
 from tilewright.ground.text import NONE, duration
+from tilewright.records.database import Database
 from tilewright.records.rows import DEFAULT
+from tilewright.target import Target
 
 Row: TypeAlias = dict[str, Any]
 # Figures and their cases, of a whole run and of a quick one.
@@ -92,9 +97,7 @@ class HidetBench(Bench):
         task = _task(ALL[name])
         ways: dict[str, Row] = {}
         for way, how in self._own_ways().items():
-            db = self.file(f"17-{name}-{way}")
-            for old in db.parent.glob(f"{db.name}*"):
-                old.unlink()  # of a run that was cut off: its clock is lost
+            db = fresh(self.file(f"17-{name}-{way}"))  # of what was cut off the clock is lost
             begun = time.monotonic()
             found = self.tune(task, db=db, **how)
             ways[way] = {
@@ -137,8 +140,9 @@ class HidetBench(Bench):
         padded, divided = (self.file(f"19-{name}-{way}") for way in ("padded", DIVISORS))
         self.tune(task, db=padded)
         self.tune(task, db=divided, rules=divisors(self.target))
-        subject = f"operator:{name}"
-        seconds = self._turns(subject, padded, {DIVISORS: (OURS, subject, divided)})
+        subject, alone = f"operator:{name}", searched(task, divided, self.target)
+        others: Sides = {} if alone is None else {DIVISORS: (OURS, subject, alone)}
+        seconds = self._turns(subject, padded, others)
         return {"flops": CASES[name].dag().useful_flops, "seconds": seconds}
 
     def batch(self, name: str) -> Row:
@@ -184,6 +188,22 @@ class HidetBench(Bench):
                 sides[label] = self.side(stack, side, what, records)
             outliers(compared(outputs(sides), OURS))
             return medians(in_turns(sides, self.options.rounds, BLOCK_S))
+
+
+def searched(task: tw.Task, db: Path, target: Target) -> Path | None:
+    """A database beside another one, of the programs that a search found: without the default one,
+    which need not be of the space that was searched. None where no other ran.
+    """
+    found = [t for t in recorded(task, db, target) if t.origin != DEFAULT and t.error is None]
+    file = fresh(db.with_name(f"{db.stem}-searched.db"))
+    if not found:
+        return None
+    (one,) = tasks_of(task)
+    with Database.open(file) as database:
+        database.add_machine(machine_of(target))
+        database.add_workload(one.row)
+        database.add_trials(found)
+    return file
 
 
 FIGURES: dict[str, Callable[[HidetBench, str], Row]] = {

@@ -32,6 +32,8 @@ from simulated_device import simulate
 from benchmarks import hidet
 from tilewright.front.machine import host_target
 from tilewright.ground.text import NONE
+from tilewright.records.database import Database
+from tilewright.records.rows import DEFAULT
 from tilewright.space.decisions import TileFactors
 from tilewright.space.rules import rules_of
 from tilewright.space.space import Space
@@ -133,6 +135,12 @@ def test_cases_are_kept_one_by_one_and_not_measured_again(
         bench: HidetBench, subject: str, db: Path, others: hidet.Sides
     ) -> dict[str, float]:
         assert db.exists() and all(r is None or r.exists() for _, _, r in others.values())
+        if "divisors" in others:
+            alone = others["divisors"][2]
+            assert alone is not None
+            with Database.open(alone, create=False, readonly=True) as database:
+                origins = {trial.origin for trial in database.trials()}
+            assert origins and DEFAULT not in origins
         turns.append((subject, others))
         return CALLS | dict.fromkeys(others, 3e-3)
 
