@@ -293,10 +293,12 @@ class LinearFacts:
     forms: AffineForms
     ranges: Mapping[str, Interval]
     known: Mapping[Affine, Interval] = field(default_factory=dict)
+    _atoms: dict[str, Interval] = field(default_factory=dict)  # by these ranges
 
     def loop(self, var: Var, extent: int) -> LinearFacts:
         """Inside a loop: 0 <= var < extent."""
-        return replace(self, ranges={**self.ranges, var.name: Interval(0, extent - 1)})
+        ranges = {**self.ranges, var.name: Interval(0, extent - 1)}
+        return replace(self, ranges=ranges, _atoms={})
 
     def assume(self, form: Affine) -> LinearFacts:
         """The facts where a form is at least 0."""
@@ -309,9 +311,14 @@ class LinearFacts:
         return _by_forms(form, self.known, self._sum)
 
     def _sum(self, form: Affine) -> Interval:
-        opaque = {n: self.forms.opaque[n] for n, _ in form.terms if n in self.forms.opaque}
-        inner = {n: interval(e, self.ranges) for n, e in opaque.items()}
-        return form.bounds({**self.ranges, **inner} if inner else self.ranges)
+        return form.bounds({name: self._atom(name) for name, _ in form.terms})
+
+    def _atom(self, name: str) -> Interval:
+        if name not in self._atoms:
+            e = self.forms.opaque.get(name)
+            known = self.ranges.get(name, UNBOUNDED) if e is None else interval(e, self.ranges)
+            self._atoms[name] = known
+        return self._atoms[name]
 
 
 def _by_forms(
