@@ -91,8 +91,8 @@ def per_axis(value: PerAxis, rank: int, what: str, least: int = 1) -> tuple[int,
 
 
 def padding_pairs(padding: Padding, rank: int) -> Pairs:
-    """(before, after) per axis from an int, one int an axis or one pair an axis. Those over sizes
-    must not be negative either, which who knows the sizes has to see to.
+    """(before, after) per axis from an int, one int an axis or one pair an axis. Raises ExprError
+    for a negative one; those over sizes are taken to be none.
     """
     listed = (padding,) * rank if isinstance(padding, int) else tuple(padding)
     if len(listed) != rank:
