@@ -50,7 +50,7 @@ Known: TypeAlias = dict[Hashable, tuple[Ints, Floats]]
 """Seconds of statements by their structure, and by keys of their numbers, which ascend."""
 NOTHING = np.array([np.iinfo(np.int64).max]), np.array([np.nan])
 EVERY = slice(None)
-NUMBERS: Sequence[Mapping[str, int]] = ({},)
+NUMBERS: Points = ({},)
 """The one point of a task without sizes, and with sizes their most."""
 
 
@@ -235,7 +235,7 @@ class FeatureExtractor:
         for g, (sketch, at) in enumerate(groups):
             program, compiled = self.compiled(sketch)
             given = sketch.environment(population.rows[at])
-            if points is not NUMBERS:
+            if points[0]:
                 given = {name: np.tile(column, len(points)) for name, column in given.items()}
                 for name in points[0]:
                     given[name] = np.repeat([p[name] for p in points], len(at))

@@ -53,6 +53,7 @@ def with_axes(names: Sequence[str], fn: Callable[..., Any]) -> Callable[..., Any
 
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     parameters = [inspect.Parameter(name, kind) for name in names]
+    # What `inspect.signature` reads first (PEP 362); no type of a function says that it may be set.
     named.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return named
 
@@ -97,14 +98,12 @@ def padding_pairs(padding: Padding, rank: int) -> Pairs:
     listed = (padding,) * rank if isinstance(padding, int) else tuple(padding)
     if len(listed) != rank:
         raise ExprError(f"padding {padding!r} needs {rank} values, one a spatial axis")
-    pairs = tuple((p, p) if isinstance(p, int) else (_plain(p[0]), _plain(p[1])) for p in listed)
+    pairs = tuple(
+        (p, p) if isinstance(p, int) else (canonical(p[0]), canonical(p[1])) for p in listed
+    )
     if any(isinstance(p, int) and p < 0 for pair in pairs for p in pair):
         raise ExprError(f"padding {padding!r} must not be negative")
     return pairs
-
-
-def _plain(extent: Extent) -> Extent:
-    return extent if isinstance(extent, Expr) else int(extent)
 
 
 def broadcast_shapes(*shapes: Shape) -> Shape:
