@@ -77,30 +77,34 @@ def weighed(
     low = call.emit("floor", at)
     share, first = call.emit("subtract", at, low), call.cast(low, "int64")
     rest = call.emit("subtract", call.literal(1.0, share), share)
-    weights = [rest, share] if cubic is None else _keys(call, share, rest, cubic)
+    weights = [rest, share] if cubic is None else _cubic(call, share, rest, cubic)
     steps = range(1 - len(weights) // 2, len(weights) // 2 + 1)
     taps = [call.emit("add", first, call.literal(n, first)) for n in steps]
     inside = [_inside(call, t, moving) for t in taps]
     return call.builder.stacked(inside, 1), call.builder.stacked(weights, 1)
 
 
-def _keys(call: OperatorCall, share: Value, rest: Value, a: float) -> list[Value]:
+def keys(a: float) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Keys' cubic convolution kernel (1981): its polynomials of a distance up to 1, and from there
+    to 2, the highest power first.
+    """
+    return (a + 2, -(a + 3), 0.0, 1.0), (a, -5 * a, 8 * a, -4 * a)
+
+
+def _cubic(call: OperatorCall, share: Value, rest: Value, a: float) -> list[Value]:
     """The weights of four inputs, of which two are nearer than one, `share` and `rest` away."""
 
-    def polynomial(u: Value, first: float, *others: float) -> Value:
-        found = call.literal(first, u)
-        for c in others:
+    def polynomial(u: Value, coefficients: tuple[float, ...]) -> Value:
+        found = call.literal(coefficients[0], u)
+        for c in coefficients[1:]:
             found = call.emit("multiply", found, u)
             found = call.emit("add", found, call.literal(c, u)) if c else found
         return found
 
-    def far(u: Value) -> Value:
-        return polynomial(call.emit("add", u, call.literal(1.0, u)), a, -5 * a, 8 * a, -4 * a)
-
-    def near(u: Value) -> Value:
-        return polynomial(u, a + 2, -(a + 3), 0.0, 1.0)
-
-    return [far(share), near(share), near(rest), far(rest)]
+    near, far = keys(a)
+    outer = [call.emit("add", u, call.literal(1.0, u)) for u in (share, rest)]
+    inner = [polynomial(u, near) for u in (share, rest)]
+    return [polynomial(outer[0], far), *inner, polynomial(outer[1], far)]
 
 
 def _positions(call: OperatorCall, moving: Moving, where: str) -> Value:

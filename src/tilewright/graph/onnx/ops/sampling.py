@@ -19,7 +19,7 @@ from tilewright.expr.operators.shapes import number, numbers
 from tilewright.graph.ir import Array, Value
 from tilewright.graph.onnx.ops.call import Given, OperatorCall, Translator
 from tilewright.graph.onnx.ops.contraction import Ints, channels_first, channels_last, sliding
-from tilewright.graph.onnx.ops.resizing import Moving, picked, rounded, scaled, weighed
+from tilewright.graph.onnx.ops.resizing import Moving, keys, picked, rounded, scaled, weighed
 
 TAPS = 4  # inputs of an output: as many as a cubic kernel has
 
@@ -221,12 +221,11 @@ def _triangle(u: Array) -> Array:
 
 def _keys(a: float) -> Callable[[Array], Array]:
     """Keys' cubic convolution kernel."""
+    near, far = keys(a)
 
     def kernel(u: Array) -> Array:
         u = np.abs(u)
-        near = ((a + 2) * u - (a + 3)) * u * u + 1
-        far = ((a * u - 5 * a) * u + 8 * a) * u - 4 * a
-        return np.where(u <= 1, near, np.where(u < 2, far, 0.0))
+        return np.where(u <= 1, np.polyval(near, u), np.where(u < 2, np.polyval(far, u), 0.0))
 
     return kernel
 
