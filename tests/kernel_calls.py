@@ -6,14 +6,19 @@ import ctypes
 import math
 from collections.abc import Mapping
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
+from tilewright.build.compile import compile_lowered
+from tilewright.codegen.llvm import storage
 from tilewright.contract.artifact import ALIGNMENT, Artifact, numpy_dtype
 from tilewright.expr.sizes import shape_at
 from tilewright.nest.nodes import Program
 from tilewright.runtime.buffers import GuardedBuffer
 from tilewright.runtime.cpu import NO_SIZES, LoadedKernel, pointer_array
+from tilewright.schedule.lower import Lowered
+from tilewright.testing import HOST, packed
 
 Array = np.ndarray[Any, Any]
 Arrays = Mapping[str, Array]
@@ -54,6 +59,14 @@ def called(
         after = outputs[tensor.name][1]
         np.testing.assert_array_equal(after[beyond], before[tensor.name][beyond])
     return found
+
+
+def poisoned(lowered: Lowered, arrays: Arrays) -> dict[str, Array]:
+    """As native code of this machine, where all that a program allocates is NaN at first."""
+    with patch.object(storage, "STACK_BYTES", -1):
+        artifact, _ = compile_lowered(lowered, HOST, prefetch=1)
+    with LoadedKernel(artifact) as kernel:
+        return called(kernel, lowered.program, {**arrays, **packed(lowered, arrays)})
 
 
 def laid_out(artifact: Artifact, arrays: Arrays) -> dict[str, Array]:

@@ -205,7 +205,7 @@ def _renamed(file: Path, tmp_path: Path) -> Any:
 
 
 def _cores(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setenv("TILEWRIGHT_THREADS", "1")
+    monkeypatch.setenv("TILEWRIGHT_THREADS", "2" if host_target().cores == 1 else "1")
     return file
 
 

@@ -109,8 +109,6 @@ def candidate(kind: str, n: int = SIZE, us: int = 0) -> Artifact:
             return statement_artifact(PRINT, n, tail="ret void")
         case "slow":
             return slow_artifact(n, us)
-        case "slow at first":
-            return slow_artifact(n, us, runs=1)
     raise BuildError(f"unknown kind {kind!r}")
 
 
@@ -121,23 +119,16 @@ def statement_artifact(statement: str, n: int, tail: str = "ret void") -> Artifa
     return Artifact("kernel", str(Target.parse("cpu")), code, (x,), (), (y,), (), 0)
 
 
-def slow_artifact(n: int, us: int, runs: int = 1 << 30) -> Artifact:
-    """Right, and `us` microseconds slower in the first `runs` runs; it sleeps before element 0."""
+def slow_artifact(n: int, us: int) -> Artifact:
+    """Right, and `us` microseconds slower; it sleeps before element 0."""
     body = f"""%at0 = icmp eq i64 %i, 0
-  br i1 %at0, label %start, label %rest
-start:
-  %before = load i32, ptr @runs
-  %now = add i32 %before, 1
-  store i32 %now, ptr @runs
-  %early = icmp slt i32 %before, {runs}
-  br i1 %early, label %nap, label %rest
+  br i1 %at0, label %nap, label %rest
 nap:
   call i32 @usleep(i32 {us})
   br label %rest
 rest:
   {GOOD}"""
-    declare = "@runs = internal global i32 0\ndeclare i32 @usleep(i32)\n"
-    return map_artifact(body, n, declare=declare, latch="rest")
+    return map_artifact(body, n, declare="declare i32 @usleep(i32)\n", latch="rest")
 
 
 def hoard(_: bytes) -> bytes:

@@ -14,13 +14,17 @@ import pytest
 from random_dags import Builder, Case, shape_of
 from test_random_programs import check_program
 
+from kernel_calls import poisoned
+from tilewright.contract.gene import Gene, compact
 from tilewright.cost.candidates import Population
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Tensor
+from tilewright.expr.tensors import placeholder
+from tilewright.schedule.producers import lowered_of
 from tilewright.space.space import Space
 from tilewright.target import Target
-from tilewright.testing import compiled, interpreted, shuffled
+from tilewright.testing import interpreted, shuffled
 
 pytestmark = [pytest.mark.cpu, pytest.mark.no_cover]
 
@@ -137,9 +141,33 @@ def chained_programs(
             sketch = space.sketches[number]
             drawn = Population(space.draw(rng, DRAWS), np.full(DRAWS, number))
             rows = drawn.rows[space.satisfied(drawn)][:ROWS]
-            for row, backend in zip(rows, (compiled, interpreted, shuffled), strict=False):
+            for row, backend in zip(rows, (poisoned, interpreted, shuffled), strict=False):
                 check_program(case, space, int(number), row, backend, expected)
                 met["chunks" if "chunks" in sketch.name else "panels"] += 1
                 met["three"] += sketch.name.count(",") > 0
                 met["first"] += "first" in sketch.name or "conv2d_pad" in sketch.name
     return met
+
+
+# Tiles of 2 x 2 outputs of the second convolution, whose panel is 5 x 5 of the first one's.
+PANEL = {
+    "conv.h": [3, 6], "conv.w": [1, 1], "conv.c": [1, 64], "conv.level": 1, "conv.unroll": 64,
+    "conv2.h": [1, 1, 2], "conv2.w": [1, 2, 1], "conv2.c": [1, 2, 32], "conv2.rh": [3],
+    "conv2.rw": [3], "conv2.rc": [4], "conv2.level": 2, "conv2.panel": 1, "conv2.unroll": 0,
+    "y.parallel": 0,
+}  # fmt: skip
+
+
+def test_what_a_panel_has_not_set_is_part_of_no_sum() -> None:
+    """Its row and its column before the image, which a condition inside of the sum leaves out."""
+    shapes = {"x": (1, 32, 32, 3), "w": (3, 3, 3, 64), "v": (3, 3, 64, 64)}
+    x, w, v = (placeholder(s, name=n, constant=n != "x") for n, s in shapes.items())
+    first = ops.relu(ops.conv2d(x, w, stride=2, padding=1, name="conv"))
+    second = ops.conv2d(first, v, stride=2, padding=1, name="conv2")
+    dag = ComputeDAG([ops.relu(second, name="y")])
+    name = "chain · conv2: panels of conv · conv2_pad: inline · conv_pad: inline"
+    (sketch,) = (s for s in Space(dag, TARGETS[0]).sketches if s.name == name)
+    lowered = lowered_of(dag, Gene(sketch.producer, compact(PANEL)), "k")
+    rng = np.random.default_rng(0)
+    arrays = {n: rng.integers(-2, 3, s).astype(np.float32) for n, s in shapes.items()}
+    np.testing.assert_array_equal(poisoned(lowered, arrays)["y"], dag.evaluate(arrays)["y"])

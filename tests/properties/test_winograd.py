@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from kernel_calls import poisoned
 from tilewright.build import build
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
@@ -19,7 +20,7 @@ from tilewright.schedule.state import State
 from tilewright.schedule.steps import Winograd
 from tilewright.space.space import Space
 from tilewright.target import Target
-from tilewright.testing import HOST, Backend, compiled, interpreted
+from tilewright.testing import HOST, Backend, interpreted
 from workloads import given, weight
 
 ROWS = 12
@@ -57,14 +58,14 @@ CONVOLUTIONS = {
 
 
 @pytest.mark.parametrize("name", CONVOLUTIONS)
-@pytest.mark.parametrize("run", [interpreted, compiled])
+@pytest.mark.parametrize("run", [interpreted, poisoned])
 def test_random_programs_compute_the_convolution(name: str, run: Backend, target: Target) -> None:
     dag = ComputeDAG([CONVOLUTIONS[name]()])
     arrays = arrays_of(dag)
     (expected,) = dag.evaluate(arrays).values()
     programs = in_winograds_form(dag, target)
     assert len(programs) >= ROWS // 2
-    for lowered in programs if run is compiled else programs[:2]:
+    for lowered in programs if run is poisoned else programs[:2]:
         (found,) = run(lowered, arrays).values()
         assert np.abs(found - expected).max() <= 2e-5 * np.abs(expected).max()
 

@@ -29,7 +29,8 @@ class Buffer:
     """Storage of a tensor: base pointer, strides in elements, where its window starts.
 
     `version` changes with every store: equal loads of one version are one load. Whole vectors that
-    are written to a `nontemporal` one pass the caches by, unless the program reads it, too.
+    are written to a `nontemporal` one pass the caches by, unless the program reads it, too. What
+    not `is_given` may have elements that are unset: an allocation, and what sizes leave room in.
     """
 
     tensor: Tensor
@@ -39,6 +40,7 @@ class Buffer:
     elements: int
     version: int = 0
     nontemporal: bool = False
+    is_given: bool = True
 
     def flat(self, forms: AffineForms, indices: tuple[Expr, ...]) -> Affine:
         """The element number of logical indices, over loop variables."""

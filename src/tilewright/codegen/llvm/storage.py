@@ -58,7 +58,7 @@ class Frame:
         tensor = node.tensor
         shape = concrete_shape(tensor)
         offset = tuple(ev.forms.of(e) for e in node.offset)
-        buffer = Buffer(tensor, "", row_major(shape), offset, prod(shape))
+        buffer = Buffer(tensor, "", row_major(shape), offset, prod(shape), is_given=False)
         hidden, start = ev.buffers.get(tensor.name), self.offset
         ev.buffers[tensor.name] = buffer
         ev.memory.touch(buffer)
@@ -91,5 +91,7 @@ def interface_buffer(tensor: Tensor, base: str, sure: int | None = None) -> Buff
     that the shape says).
     """
     shape = concrete_shape(tensor)
-    elements = prod(shape) if sure is None else sure
-    return Buffer(tensor, base, row_major(shape), (Affine(0),) * len(shape), elements)
+    every = prod(shape)
+    elements = every if sure is None else sure
+    start = (Affine(0),) * len(shape)
+    return Buffer(tensor, base, row_major(shape), start, elements, is_given=elements == every)

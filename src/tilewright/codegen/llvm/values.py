@@ -8,7 +8,7 @@ so an operand shared by a row of a register tile is loaded and broadcast once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial, reduce
 from math import prod
@@ -60,7 +60,7 @@ from tilewright.expr.nodes import (
 )
 from tilewright.expr.reference import static_shape
 from tilewright.expr.tensors import Table
-from tilewright.expr.traversal import PerNode, children
+from tilewright.expr.traversal import PerNode, children, reads
 from tilewright.ground.errors import BuildError
 from tilewright.nest.nodes import For, Store
 from tilewright.target import CpuTarget
@@ -442,6 +442,10 @@ class Evaluator:
         promoted = self.registers.get(e.tensor.name, at) is not None
         return not promoted and not self.memory.emitter.in_bounds(buffer, at)
 
+    def _are_set(self, several: Iterable[Expr]) -> bool:
+        """Whether all elements that these read, and that exist, are set whatever a guard says."""
+        return all(self.buffers[r.tensor.name].is_given for e in several for r in reads(e))
+
     # ---- reductions -------------------------------------------------------------------------
 
     def dots_of(self, node: For) -> Dots | None:
@@ -453,9 +457,9 @@ class Evaluator:
         found = factors_of(node, self.target)
         if found is None:
             return None
-        dot, reads = found
+        dot, operands = found
         factors = []
-        for read in reads:
+        for read in operands:
             form = self.form(read, read.tensor, read.indices)
             at = self.ix.resolve(form)
             if at is None or form.coefficient(node.var.name) != 1:
@@ -536,15 +540,16 @@ class Evaluator:
 
     def _conditional_sum(self, old: SsaValue, e: Expr, term: Binary, is_padding: bool) -> SsaValue:
         """`old + (a*b where e)`: factors that are all read as zero make the product vanish by
-        themselves, and one of them does where it is a padding zero anyway.
+        themselves, and one of them does where it is a padding zero anyway, if the others are set.
         """
         if self._known(term)[0] == 0:
             return old
         cond = self.condition(e)
         with self.guarded(cond, term):
             new = self._multiply_add(old, term)
-        zeroed = (isinstance(x, Read) and self._zeroed(x, cond) for x in _factors(term))
-        if any(zeroed) if is_padding else all(zeroed):
+        factors = list(_factors(term))
+        others = [x for x in factors if not isinstance(x, Read) or not self._zeroed(x, cond)]
+        if not others or (is_padding and len(others) < len(factors) and self._are_set(others)):
             return new
         cond, new, old = self.matched(cond, new, old) if cond.lanes > 1 else (cond, new, old)
         return choose(self.b, cond, new, self.widen(old, new.lanes))
