@@ -26,9 +26,10 @@ from benchmarks.peers.process import SideError
 from benchmarks.peers.sides import OURS, UNTUNED
 from benchmarks.slices import Bench, Suite
 from benchmarks.slices import main as main_of
-from benchmarks.turns import TOLERANCE, compared, in_turns, medians, outputs
+from benchmarks.turns import compared, in_turns, medians, outputs
 
 FIRST = "repvgg-a0-b1"  # what all are compared with
+TOLERANCE = 1e-2  # of up to 56 layers of random weights: libraries are 1e-3 from float64 there
 TABLES: dict[str, dict[str, int]] = {  # images a second in the paper
     "4": {
         "repvgg-a0-b1": 5909,

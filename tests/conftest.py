@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import signal
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -48,6 +49,8 @@ def pytest_configure(config: pytest.Config) -> None:
     for name, numbers in USUAL.items():
         if getattr(config.option, name, 0) is None:
             setattr(config.option, name, numbers[config.option.thorough])
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as of a shell's background jobs
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 LONG = ("test_cluster", "test_light_models", "test_end_to_end", "test_hostile_models",
