@@ -13,7 +13,8 @@ Decoders read one token behind a cache of so many: `tilewright` in a stream, whi
 
 - ratio_static             the static network's time over the range's: 1 / 1.10 is a tenth slower
 - ratio_best_peer          the best library's time over ours
-- first_call_ms            what the first call of a length takes longer than the next
+- first_call_ms            what the first call of a length takes longer than the second: the median
+                           of five lengths near the case's
 - code_bytes, arena_bytes  of the range's network and, as static_…, of that shape alone
 
 Databases are kept in --db, results in the JSON file after every case: run it again until nothing is

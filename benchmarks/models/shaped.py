@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -38,6 +38,8 @@ class ShapedFile(ABC):
     ranges: Mapping[str, tuple[int, int]]
     fixed: Mapping[str, int]
     state: str | None
+    step: ClassVar[int] = 1
+    """Dimensions are multiples of it."""
 
     def file(self, folder: Path) -> Path:
         """The file; written where it is missing, whole or not at all."""
@@ -115,6 +117,8 @@ class ShapedNetwork(ShapedFile):
 class ShapedDetector(ShapedNetwork):
     """A network that finds boxes, and suppresses those that better ones overlap."""
 
+    step: ClassVar[int] = 32
+
     @property
     def _source(self) -> Path:
         return Path(__file__).with_name("yolo.py")
@@ -171,6 +175,21 @@ class ShapedCase:
     def inputs(self) -> dict[str, Array]:
         """Seeded arrays by name, in the order of the file."""
         return self.network.inputs(self.values)
+
+    def near(self, count: int) -> list[ShapedCase]:
+        """So many other cases, each dimension of the next one a step less, or more where less is
+        out of its range.
+        """
+
+        def moved(name: str, steps: int) -> int:
+            less = self.values[name] - steps * self.network.step
+            in_range = less >= self.network.ranges[name][0]
+            return less if in_range else self.values[name] + steps * self.network.step
+
+        return [
+            replace(self, values={name: moved(name, k) for name in self.values})
+            for k in range(1, count + 1)
+        ]
 
     def shapes(self, is_static: bool) -> dict[str, Any]:
         """What the network is loaded with: of this case alone, or of its range."""
