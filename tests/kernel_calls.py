@@ -18,6 +18,7 @@ from tilewright.nest.nodes import Program
 from tilewright.runtime.buffers import GuardedBuffer
 from tilewright.runtime.cpu import NO_SIZES, LoadedKernel, pointer_array
 from tilewright.schedule.lower import Lowered
+from tilewright.target import Target
 from tilewright.testing import HOST, packed
 
 Array = np.ndarray[Any, Any]
@@ -64,9 +65,14 @@ def called(
 def poisoned(lowered: Lowered, arrays: Arrays) -> dict[str, Array]:
     """As native code of this machine, where all that a program allocates is NaN at first."""
     with patch.object(storage, "STACK_BYTES", -1):
-        artifact, _ = compile_lowered(lowered, HOST, prefetch=1)
+        return native(lowered, {**arrays, **packed(lowered, arrays)}, HOST)
+
+
+def native(lowered: Lowered, arrays: Arrays, target: Target) -> dict[str, Array]:
+    """As native code, of constants as they are packed."""
+    artifact, _ = compile_lowered(lowered, target, prefetch=1)
     with LoadedKernel(artifact) as kernel:
-        return called(kernel, lowered.program, {**arrays, **packed(lowered, arrays)})
+        return called(kernel, lowered.program, arrays)
 
 
 def laid_out(artifact: Artifact, arrays: Arrays) -> dict[str, Array]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from assembly import assembly
-from kernel_calls import called
+from kernel_calls import called, native
 from tilewright.build.compile import compile_lowered
 from tilewright.contract.artifact import Artifact
 from tilewright.expr.sizes import shape_at
@@ -46,9 +46,7 @@ def run(program: Program, arrays: Arrays, target: Target = HOST) -> dict[str, Ar
     access faults or fails an assertion.
     """
     verify(program)
-    artifact, _ = compile_lowered(Lowered(program, {}), target, prefetch=1)
-    with LoadedKernel(artifact) as kernel:
-        return called(kernel, program, arrays)
+    return native(Lowered(program, {}), arrays, target)
 
 
 def check_sizes(

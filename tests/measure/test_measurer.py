@@ -140,10 +140,12 @@ def test_a_bad_reference_stops_the_task(
 
 
 def test_confirm_takes_turns_in_fresh_processes(measurer: LocalMeasurer) -> None:
-    requests = [request("slow", us=3000), request("good"), request("wrong")]
+    requests = [request("slow", us=30_000), request("good"), request("wrong")]
     slow, good, wrong = measurer.confirm(make_task(), requests, processes=3)
     assert len(slow.latencies_s) == len(good.latencies_s) == 3
     assert good.latency_s == statistics.median(good.latencies_s)
+    assert good.latency_s < slow.latency_s
+    assert slow.latency_s >= 3e-3
     assert not slow.stopped_early
     assert (wrong.stage, wrong.error, wrong.latencies_s) == ("check", "WrongAnswer", ())
 

@@ -17,6 +17,7 @@ from tilewright.cost.candidates import Population
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Tensor
+from tilewright.expr.reference import static_shape
 from tilewright.expr.rewrites import online_softmax as math
 from tilewright.expr.tensors import placeholder
 from tilewright.ground.errors import ScheduleError
@@ -51,7 +52,7 @@ def attention(heads: int, rows: int, keys: int, width: int, out: int) -> Compute
 
 def arrays_of(dag: ComputeDAG, rng: np.random.Generator) -> dict[str, Any]:
     """A quarter of the scores masked; a chunk of keys wholly, and in one program of two a row."""
-    found = {t.name: rng.standard_normal(t.shape).astype("f4") for t in dag.inputs}  # type: ignore[arg-type]
+    found = {t.name: rng.standard_normal(static_shape(t)).astype("f4") for t in dag.inputs}
     mask = np.where(rng.random(found["mask"].shape) < 0.25, -np.inf, 0.0).astype("f4")
     keys = mask.shape[1]
     mask[:, keys // 4 : keys // 2] = -np.inf
@@ -195,7 +196,7 @@ def test_which_sums_have_an_online_form(name: str) -> None:
     assert (softmax_product(state, end) is not None) is expected
     if expected:
         arrays = {
-            t.name: np.random.default_rng(0).standard_normal(t.shape).astype("f4")  # type: ignore[arg-type]
+            t.name: np.random.default_rng(0).standard_normal(static_shape(t)).astype("f4")
             for t in dag.inputs
         }
         lowered = lower(state.apply(OnlineSoftmax(end.name, 2)), "k")

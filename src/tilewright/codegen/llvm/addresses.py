@@ -29,8 +29,8 @@ class Buffer:
     """Storage of a tensor: base pointer, strides in elements, where its window starts.
 
     `version` changes with every store: equal loads of one version are one load. Whole vectors that
-    are written to a `nontemporal` one pass the caches by, unless the program reads it, too. What
-    not `is_given` may have elements that are unset: an allocation, and what sizes leave room in.
+    are written to a `nontemporal` one pass the caches by, unless the program reads it, too.
+    What is not `is_given` may have unset elements: an allocation, and what sizes leave room in.
     """
 
     tensor: Tensor
