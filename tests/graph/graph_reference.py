@@ -84,11 +84,17 @@ def _control(what: Control, given: list[Array], sizes: dict[str, int]) -> list[A
     scanned, captured = rest[: what.scanned], rest[what.scanned :]
     columns: list[list[Array]] = [[] for _ in range(what.stacked)]
     t = 0
+    sizes |= {g.size.name: _at(g.start, sizes) for g in what.growth}
     while (trips is None or t < trips) and (not what.conditional or carried[0]):
         pairs = zip(scanned, what.backwards, strict=False)
         rows = [a[-1 - t if back else t] for a, back in pairs]
         results = _run(what.body, [np.array(t), *carried, *rows, *captured], sizes)
         carried = results[: what.carried]
+        after = {g.size.name: _at(g.after, sizes) for g in what.growth}
+        for g in what.growth:
+            if g.reason and after[g.size.name] > g.size.most:
+                raise RunError(g.reason)
+        sizes |= after
         for column, row in zip(columns, results[what.carried :], strict=True):
             column.append(row)
         t += 1

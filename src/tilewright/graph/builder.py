@@ -131,7 +131,8 @@ class GraphBuilder:
         """Append a control-flow node, whose outputs are returned."""
         match what:
             case Loop():
-                op, results, trips = "loop", what.body.outputs, what.trips
+                op, trips, end = "loop", what.trips, what.carried
+                results = (*what.body.inputs[1 : 1 + end], *what.body.outputs[end:])
                 self._check_rows(what)
                 rows = (0 if trips is None else trips,)
                 leading: list[Shape] = [()] * what.carried + [rows] * what.stacked
@@ -201,9 +202,10 @@ class GraphBuilder:
         self.sizes += tuple(s for s in dict.fromkeys(computed) if s.name not in known)
 
     def _check_rows(self, loop: Loop) -> None:
-        """Raise ExprError for results of a step whose extents the step itself computes."""
+        """Raise ExprError for rows whose extents are another step's own."""
         own = {s.name for node in loop.body.nodes for s in computed_sizes(node)}
-        for value in loop.body.outputs:
+        own |= {g.size.name for g in loop.growth}
+        for value in loop.body.outputs[loop.carried :]:
             if own & sizes_of(value.extents):
                 raise ExprError(f"each step gives {value}, as many as it finds")
 
@@ -343,9 +345,9 @@ class BodyBuilder(GraphBuilder):
         """The values of the graph around, in the order of the inputs."""
         return tuple(self._inner)
 
-    def carry(self, start: Value) -> Value:
-        """What a loop carries, `start` at first."""
-        return self.input(start.name, start.extents, start.dtype)
+    def carry(self, start: Value, extents: Shape | None = None) -> Value:
+        """What a loop carries, `start` at first; of other `extents` where these change."""
+        return self.input(start.name, start.extents if extents is None else extents, start.dtype)
 
     def row(self, array: Value) -> Value:
         """The row of `array` that belongs to a step."""

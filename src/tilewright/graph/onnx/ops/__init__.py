@@ -46,7 +46,7 @@ RANDOM = "it is random"
 STRING = "strings are not supported"
 OPTIONAL = "optional values are not supported"
 STATIC = "both branches must give the same types and ranks, unless its condition is constant"
-ROWS = "arrays that it stacks need a number of steps that is known at import"
+ROWS = "limits where data decide how many rows it stacks, or how much what it carries grows"
 
 UNSUPPORTED: dict[str, str] = {
     **dict.fromkeys(("Bernoulli", "RandomNormal", "RandomUniform", "Multinomial"), RANDOM),
