@@ -47,11 +47,19 @@ def _run(graph: Graph, arrays: Sequence[Array], sizes: dict[str, int]) -> list[A
         attributes = {k: _at(a, sizes) for k, a in node.attributes.items()}
         output = Value(node.output.name, _at(node.output.extents, sizes), node.output.dtype)
         if 0 in output.extents or any(0 in v.extents for v in operands):
-            assert 0 in output.extents or node.op == "reduce_sum", f"{node} of nothing"
-            known[node.output] = np.zeros(output.shape, DTYPES[output.dtype].numpy)
+            arrays = [known[v] if v.constant is None else v.constant for v in node.inputs]
+            known[node.output] = _of_nothing(node, output, arrays)
         else:
             known[node.output] = evaluate(Node(node.op, operands, attributes, output))
     return [known[v] if v.constant is None else v.constant for v in graph.outputs]
+
+
+def _of_nothing(node: Node, output: Value, arrays: list[Array]) -> Array:
+    """What has no elements, or is made of something that has none."""
+    if node.op == "concat":
+        return np.concatenate(arrays, node.attributes["axis"])
+    assert 0 in output.extents or node.op == "reduce_sum", f"{node} of nothing"
+    return np.zeros(output.shape, DTYPES[output.dtype].numpy)
 
 
 def _at(attribute: Any, sizes: Mapping[str, int]) -> Any:

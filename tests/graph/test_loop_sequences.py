@@ -30,9 +30,7 @@ def body(nodes: Nodes, lists: list[str], on: str = "going") -> onnx.GraphProto:
     """Steps that carry `h` and some `lists`."""
 
     def listed(suffix: str) -> list[onnx.ValueInfoProto]:
-        return [
-            helper.make_tensor_sequence_value_info(f"{n}{suffix}", FLOAT, None) for n in lists
-        ]
+        return [helper.make_tensor_sequence_value_info(f"{n}{suffix}", FLOAT, None) for n in lists]
 
     given = [*infos({"t": (INT, 0), "going": (BOOL, 0), "h": (FLOAT, 2)}), *listed("")]
     made = [*infos({"on": (BOOL, 0), "h_next": (FLOAT, 2)}), *listed("_next")]

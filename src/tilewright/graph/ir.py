@@ -436,7 +436,9 @@ def _check_control(node: Node) -> None:
             return
         case Loop(body=body) as loop:
             types = ([_type(v) for v in vs] for vs in (node.inputs[loop.counted :], node.outputs))
-            (start, given), (kept, stacked) = ((t[: loop.carried], t[loop.carried :]) for t in types)
+            (start, given), (kept, stacked) = (
+                (t[: loop.carried], t[loop.carried :]) for t in types
+            )
             begins, after = (
                 [(_at_ends(shape, ends), kind) for shape, kind in kept]
                 for ends in (

@@ -314,7 +314,9 @@ class Linker:
         results, kept = call.body.graph.outputs, call.node.outputs
         first = self._results([results[i] for i in spares], list(spares.values()))
         rest = [i for i in range(len(carried)) if i not in spares]
-        second = self._results(*([each[i] for i in rest] for each in (results, carried, kept)))
+        second = self._results(
+            [results[i] for i in rest], [carried[i] for i in rest], [kept[i] for i in rest]
+        )
         last = (
             self._copied(results[i], place, carried[i], within=kept[i])
             for i, place in spares.items()

@@ -290,10 +290,10 @@ def gradient(region: SubgraphImporter, inputs: Sequence[Known]) -> Sequence[Know
 
 
 def _known(value: Known, what: str) -> Any:
-    tensor = tensor(value)
-    if tensor.constant is None:
-        raise Rejected(f"its {what} ({tensor}) must be known at compile time", tensor)
-    return tensor.constant.item()
+    found = tensor(value)
+    if found.constant is None:
+        raise Rejected(f"its {what} ({found}) must be known at compile time", found)
+    return found.constant.item()
 
 
 def _stacked(region: SubgraphImporter, parts: Sequence[Known], axis: int) -> Value:

@@ -4,7 +4,8 @@
 
 A step is imported with the extents of the first one, then again with a size for each extent that
 it changes, one for those that change alike, until it says what the sizes are after it. How large
-they become follows from how often the loop runs at most; where data decide that, the user limits it.
+they become follows from how often the loop runs at most; where data decide that, the user limits
+it.
 """
 
 from __future__ import annotations
@@ -176,8 +177,8 @@ class GrowingStep:
             name, d = self.start[alike.places[0][0]].name, alike.places[0][1]
             how = "often it does so depends on data" if high is None else "large it becomes"
             raise Rejected(
-                f"a step makes dimension {d} of {name}, {start} at first, {after}, and nothing says "
-                f"how {how}",
+                f"a step makes dimension {d} of {name}, {start} at first, {after}, and nothing "
+                f"says how {how}",
                 None,
                 self._name(alike),
             )

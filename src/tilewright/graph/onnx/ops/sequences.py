@@ -89,9 +89,8 @@ def concat(call: OperatorCall, items: Items | Rows, *, axis: int, new_axis: bool
         moved = call.builder.transpose(rows, order)
         if new_axis:
             return moved
-        shape = list(moved.extents)
-        shape[axis : axis + 2] = [mul(*shape[axis : axis + 2])]
-        return call.builder.reshape(moved, shape)
+        whole, joined = moved.extents, mul(*moved.extents[axis : axis + 2])
+        return call.builder.reshape(moved, (*whole[:axis], joined, *whole[axis + 2 :]))
     if not items:
         call.reject("the sequence is empty")
     axis = call.axis(axis, items[0].rank + new_axis)
@@ -109,11 +108,11 @@ def split(
     """Parts of given sizes, or single slices, which may lose their dimension."""
     axis = call.axis(axis, x.rank)
     sizes = call.constant(given, "split")
-    if (sizes is None or sizes.shape == () and sizes == 1) and x.extents[axis] not in FEW:
+    if (sizes is None or (sizes.shape == () and sizes == 1)) and x.extents[axis] not in FEW:
         rows = call.builder.transpose(x, [axis, *(d for d in range(x.rank) if d != axis)])
         if given is not None or keepdims:
-            shape = [*x.extents[:axis], 1, *x.extents[axis + 1 :]]
-            rows = call.builder.reshape(rows, (x.extents[axis], *shape))
+            kept = (*x.extents[:axis], 1, *x.extents[axis + 1 :])
+            rows = call.builder.reshape(rows, (x.extents[axis], *kept))
         return [Rows(rows)]
     if sizes is None or sizes.ndim == 0:
         size = 1 if sizes is None else int(sizes)
