@@ -92,6 +92,28 @@ def test_product_is_as_defined(bits: int, block: int, zeros: str) -> None:
     check(*nbits(bits, block, zeros, bias=block == 32, rows=(1, 2) if block == 16 else (3,)))
 
 
+@pytest.mark.parametrize("bits, block, zeros", FORMS)
+def test_activations_are_rounded_where_the_model_allows_it(
+    bits: int, block: int, zeros: str
+) -> None:
+    """To steps of a 127th of the largest of 32."""
+    kind = np.float16 if block == 128 else np.float32
+    model, given, y = nbits(
+        bits, block, zeros, bias=block == 32, rows=(2, 2) if block == 16 else (3,), kind=kind,
+        changed={"accuracy_level": 4},
+    )  # fmt: skip
+    graph = check(model, given, y, step=2e-3)
+    assert any(node.op == "byte_dense" for node in graph.nodes)
+
+
+def test_rounded_activations_are_onnxruntimes() -> None:
+    model, given, _ = nbits(4, 32, "packed", k=96, n=16, changed={"accuracy_level": 4})
+    session = onnxruntime.InferenceSession(
+        model.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+    check(model, given, session.run(None, given)[0], step=1e-3)
+
+
 @pytest.mark.parametrize("bits, zeros", list(product((2, 4, 8), ("none", "packed"))))
 def test_rows_in_any_order(bits: int, zeros: str) -> None:
     check(*nbits(bits, 16, zeros, order=True, bias=True))

@@ -3,6 +3,8 @@
     MatMulNBits(a, b, s)              →  packed_dense(a, words, s)
     MatMul(x, DequantizeLinear(int4)) →  packed_dense(x, words, s)
 
+    MatMulNBits(…, accuracy_level=4)  →  byte_dense(rounded a, words, s)
+
 Words are 32 bits where blocks are whole ones. Numbers that lie around the middle of their range are
 stored as signed ones, so that nothing has to be subtracted.
 """
@@ -18,6 +20,8 @@ from tilewright.graph.ir import Array, Value
 from tilewright.graph.onnx.ops.call import OperatorCall
 
 BITS = (2, 4, 8)
+CHUNK = 32  # numbers of a sum in int32: it is exact as a float32
+BYTES = 4  # accuracy_level: activations may be rounded to bytes
 
 
 def packed(numbers: Array, bits: int) -> Array:
@@ -70,6 +74,38 @@ class Weights:
         return call.emit("packed_dense", *operands, bits=self.bits, signed=signed)
 
 
+@dataclass(frozen=True, slots=True)
+class ByteWeights:
+    """(q - zero) * scale of unsigned numbers q [n, chunks, length], as `byte_dense` has them."""
+
+    numbers: Array
+    scale: Value
+    zero: Array
+    bits: int
+
+    def times(self, call: OperatorCall, x: Value) -> Value:
+        """x [..., chunks * length] times these, each chunk of x in steps of a 127th of its largest
+        element.
+        """
+        columns, chunks, length = self.numbers.shape
+        kind, x = x.dtype, call.cast(x, "float32")
+        whole = call.builder.reshape(x, (*x.extents[:-1], chunks, length))
+        largest = call.emit("absolute", whole)
+        largest = call.emit("reduce_max", largest, axes=(whole.rank - 1,), keepdims=False)
+        step = call.emit("multiply", largest, call.literal(1 / 127, largest))
+        q = call.emit("byte_words", x, step)
+        pieces = 8 // self.bits
+        parts = self.numbers.reshape(columns, chunks, length // (4 * pieces), pieces, 4)
+        octets = parts[..., 0, :].copy()
+        for p in range(1, pieces):
+            octets |= parts[..., p, :] << np.uint8(p * self.bits)
+        words = call.literal(octets.view("<u4").reshape(columns, chunks, -1))
+        middle = 1 << (self.bits - 1)
+        zeros = [] if (self.zero == middle).all() else [call.literal(self.zero)]
+        operands = (q, step, call.emit("byte_totals", q), words, self.scale, *zeros)
+        return call.cast(call.emit("byte_dense", *operands, bits=self.bits, middle=middle), kind)
+
+
 def _count(call: OperatorCall, size: int, what: str, shape: tuple[int, ...]) -> tuple[int, ...]:
     """The shape of an input, of which it has as many elements."""
     if size != prod(shape):
@@ -109,7 +145,9 @@ def matmul_nbits(
     accuracy_level: int = 0,
     weight_prepacked: int = 0,
 ) -> Value:
-    """a [..., K] times weights [N, K] in blocks along K; always in float32."""
+    """a [..., K] times weights [N, K] in blocks along K, in float32; or in bytes where the model
+    says that it may be so.
+    """
     _check(call, bits, block_size)
     if weight_prepacked:
         call.reject("its weights are in the order of one machine")
@@ -135,6 +173,11 @@ def matmul_nbits(
         words = packed(np.pad(numbers, ((0, 0), (0, 1)))[:, places], bits)
     else:
         a = call.emit("pad", a, pads=_behind(a, rest)) if rest else a
+        if accuracy_level == BYTES:
+            length = min(block_size, CHUNK)
+            numbers = unpacked(octets, bits).reshape(N, -1, length)
+            y = ByteWeights(numbers, scales, zeros, bits).times(call, a)
+            return y if bias is None else call.emit("add", y, bias)
         words = _widened(octets, bits)
     y = Weights(words, scales, zeros, bits).times(call, a)
     return y if bias is None else call.emit("add", y, bias)
