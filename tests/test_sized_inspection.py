@@ -17,7 +17,6 @@ from tilewright.expr.tensors import placeholder
 from tilewright.front.inspection import RecordedProgram, find_program, plan_of, sizes_of
 from tilewright.front.machine import as_target, machine_of
 from tilewright.front.precision import gain_of, multiplied
-from tilewright.front.tuning_tasks import parts_of
 from tilewright.records.database import Database
 from tilewright.records.rows import Trial
 from tilewright.schedule.by_size import by_size, programs_of

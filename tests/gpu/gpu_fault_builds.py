@@ -1,5 +1,5 @@
-"""A build function for tests: good and bad OpenCL candidates of y[i] = 2·x[i] + 1, for SIZE elements
-or the first S.
+"""A build function for tests: good and bad OpenCL candidates of y[i] = 2·x[i] + 1, for SIZE
+elements or the first S.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ STATEMENTS = {
     "not a program": "nothing here",
     "sized": "if (i < S) y[i] = 2.0f * x[i] + 1.0f;",
     "writes beyond": "y[i] = 2.0f * x[i] + 1.0f;",
-    "reads beyond": "if (i < S) y[i] = 2.0f * x[i] + 1.0f + 0.0f * x[i + 1];",
+    "reads beyond": "if (i < S) y[i] = 2.0f * x[i] + 1.0f + 0.0f * x[min(i + 1, 255)];",
     "unwritten beyond 100": "if (i < min(S, 100)) y[i] = 2.0f * x[i] + 1.0f;",
 }
 

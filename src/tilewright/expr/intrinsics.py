@@ -29,7 +29,7 @@ def cos(x: Any) -> Expr:
 
 
 def dot4(total: Any, a: Any, b: Any) -> Expr:
-    """`total` plus four products of bytes, unsigned ones in the int32 `a` and signed ones in `b`."""
+    """`total` plus four products of bytes: unsigned ones in `a`, signed ones in `b`, int32 all."""
     return call("dot4", total, a, b)
 
 

@@ -5,8 +5,9 @@
 
 Outputs are poisoned and compared on the host. Behind every buffer, and beyond sizes within it, lie
 bytes that must stay as they are, and that are no numbers: what is written beyond an output is
-found, what is read there spoils the answer. Nothing protects inputs, or the device, from a candidate that goes astray: once one has
-failed, the task is `spoilt`, and its process with the device's context should be replaced.
+found, what is read there spoils the answer. Nothing protects inputs, or the device, from a
+candidate that goes astray: once one has failed, the task is `spoilt`, and its process with the
+device's context should be replaced.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from tilewright.measure.trial import (
     LoadedCandidate,
 )
 from tilewright.measure.trial_task import FixedTask, beginning, is_written
+from tilewright.runtime.buffers import WRITTEN_SLACK
 from tilewright.runtime.device import Device, OtherData
 from tilewright.runtime.devices import open_device
 from tilewright.target import GpuTarget, Target
@@ -51,12 +53,14 @@ def device_of(target: Target) -> Device:
 
 
 class _DeviceBuffer:
-    """Memory on the device for one array, its slack, and a copy of both here."""
+    """Memory on the device for one array, its slack, and a copy of both here. Slack has another
+    pattern where kernels write: a NaN that came from an input's would leave no trace.
+    """
 
-    def __init__(self, device: Device, spec: BufferSpec) -> None:
+    def __init__(self, device: Device, spec: BufferSpec, slack: int = SLACK) -> None:
         self.spec = spec
-        self._device = device
-        self.whole = np.full(spec.bytes + SLACK_BYTES, SLACK, np.uint8)
+        self._device, self._slack = device, slack
+        self.whole = np.full(spec.bytes + SLACK_BYTES, slack, np.uint8)
         self.array = self.whole[: spec.bytes].view(numpy_dtype(spec.dtype)).reshape(spec.shape)
         self.memory = device.allocate(self.whole.nbytes)
 
@@ -66,17 +70,17 @@ class _DeviceBuffer:
 
     def clear(self) -> None:
         """Slack everywhere, here."""
-        self.whole.fill(SLACK)
+        self.whole.fill(self._slack)
 
     def upload(self) -> None:
         """Copy the array, and intact slack, to the device."""
-        self.whole[self.spec.bytes :] = SLACK
+        self.whole[self.spec.bytes :] = self._slack
         self._device.upload(self.whole, self.memory)
 
     def download(self, entry: str) -> Array:
         """The array as the device has it. Raises RunError when its slack was written."""
         self._device.download(self.memory, self.whole)
-        if (self.whole[self.spec.bytes :] != SLACK).any():
+        if (self.whole[self.spec.bytes :] != self._slack).any():
             raise RunError(f"{entry} wrote outside {self.spec.name} ({self.spec.bytes} bytes)")
         return self.array
 
@@ -90,13 +94,14 @@ class DeviceTask(FixedTask):
         assert isinstance(target, GpuTarget)
         self.device = device_of(target)
         self._l2_bytes = target.l2_bytes
-        self.constants = {name: given[name] for name in reference.sources if name in given}
+        known: Mapping[str, Array] = given if self.like is None else self.like.constants
+        self.constants: dict[str, Array] = {name: known[name] for name in reference.sources}
         self.given = [_DeviceBuffer(self.device, s) for s in reference.inputs]
         for buffer in self.given:
             array = given[buffer.spec.name]
             beginning(buffer.array, array.shape)[...] = array
             buffer.upload()
-        self.results = [_DeviceBuffer(self.device, s) for s in reference.outputs]
+        self.results = [_DeviceBuffer(self.device, s, WRITTEN_SLACK) for s in reference.outputs]
         for buffer in self.results:
             buffer.upload()
 
@@ -108,7 +113,8 @@ class DeviceTask(FixedTask):
     @property
     def nbytes(self) -> int:
         held = sum(b.nbytes for b in (*self.given, *self.results))
-        held += sum(c.nbytes for c in self.constants.values())
+        if self.like is None:
+            held += sum(c.nbytes for c in self.constants.values())
         return held + self.expected.nbytes
 
     @contextmanager
@@ -170,7 +176,7 @@ class _OnDevice:
         for buffer in self._task.results:
             array = buffer.download(self._artifact.entry)
             found.append(self._task.live(buffer.spec.name, array))
-            if is_written(array, found[-1], SLACK):
+            if is_written(array, found[-1], WRITTEN_SLACK):
                 raise RunError(f"{self._artifact.entry} wrote {buffer.spec.name} beyond its sizes")
         return found
 

@@ -16,7 +16,7 @@ from tilewright.codegen.llvm.builder import Builder
 from tilewright.codegen.llvm.module import Module
 from tilewright.codegen.llvm.types import SsaValue, compute_type, constant, shuffle_mask, vector
 from tilewright.expr.contraction.groups import narrow_factors
-from tilewright.expr.dtypes import INT8, INT16, INT32, UINT8
+from tilewright.expr.dtypes import DTYPES, INT16, INT32
 from tilewright.expr.index.affine import Affine
 from tilewright.expr.nodes import Read
 from tilewright.nest.nodes import For, Store
@@ -93,8 +93,8 @@ def dot_product(
 def dot4(
     b: Builder, m: Module, dot: Dot | None, total: SsaValue, x: SsaValue, y: SsaValue
 ) -> SsaValue:
-    """`total` plus four products a lane, of the unsigned bytes of `x` and the signed ones of `y`, by
-    an instruction for bytes, or for words, if there is one for so many lanes.
+    """`total` plus four products a lane, of the unsigned bytes of `x` and the signed ones of `y`:
+    by an instruction for bytes, or for words, if there is one for so many lanes.
     """
     lanes = total.lanes
     if dot is None or lanes == 1 or (dot.name, 32 * max(lanes, NARROWEST)) not in NAMES:
@@ -102,7 +102,7 @@ def dot4(
             total = apply(b, "add", total, apply(b, "mul", *_octets(b, x, y, shift)))
         return total
     if dot.length == BYTES:
-        octets, pairs = vector("i8", BYTES * lanes), ((x, UINT8), (y, INT8))
+        octets, pairs = vector("i8", BYTES * lanes), ((x, DTYPES["uint8"]), (y, DTYPES["int8"]))
         factors = (
             SsaValue(b.pure(f"bitcast {v} to {octets}", v.text), kind, BYTES * lanes)
             for v, kind in pairs
@@ -115,9 +115,7 @@ def dot4(
 
 def _octets(b: Builder, x: SsaValue, y: SsaValue, shift: int) -> tuple[SsaValue, SsaValue]:
     """One byte a lane of each, as int32."""
-    above, mask, moved, last = (
-        constant(n, INT32, x.lanes) for n in (24 - shift, 255, shift, 24)
-    )
+    above, mask, moved, last = (constant(n, INT32, x.lanes) for n in (24 - shift, 255, shift, 24))
     unsigned = apply(b, "and", apply(b, "lshr", x, moved), mask)
     return unsigned, apply(b, "ashr", apply(b, "shl", y, above), last)
 

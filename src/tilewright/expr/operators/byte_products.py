@@ -2,10 +2,10 @@
 
     q = byte_words(x, step)             x / step, rounded, four to a word
     t = byte_totals(q)                  their sums
-    y = byte_dense(q, step, t, words, scale, bits=4)
+    y = byte_dense(q, step, t, scale, *words, bits=4, middle=8)
 
-Each chunk of a row has a step of its own. Numbers of a chunk are multiplied as bytes and added up in
-int32, and their sum is scaled once: that is what accuracy_level 4 of ONNX's MatMulNBits allows.
+Each chunk of a row has a step of its own. Numbers of a chunk are multiplied as bytes and added up
+in int32, and their sum is scaled once: that is what accuracy_level 4 of ONNX's MatMulNBits allows.
 """
 
 from __future__ import annotations
@@ -38,13 +38,12 @@ def byte_words(x: Tensor, step: Tensor, *, name: str = "byte_words") -> Tensor:
     def body(*index: Any) -> Expr:
         *rows, chunk, word = index
         size = cast(FLOAT32, step[(*rows, chunk)])
-        found: Any = None
-        for n in range(WORD):
+        found: Expr = const(0, INT32)
+        for n in reversed(range(WORD)):
             value = cast(FLOAT32, x[(*rows, (chunk * words + word) * WORD + n)])
             steps = select(size > 0, value / size, const(0.0, FLOAT32))
             whole = call("bitand", cast(INT32, call("round", steps)), 255)
-            placed = call("shl", whole, BYTE * n)
-            found = placed if found is None else call("bitor", found, placed)
+            found = call("bitor", call("shl", found, BYTE), whole) if n < WORD - 1 else whole
         return found
 
     return compute((*step.shape, words), body, name=name, dtype=INT32)
@@ -65,47 +64,49 @@ def byte_dense(
     q: Tensor,
     step: Tensor,
     total: Tensor,
-    words: Tensor,
     scale: Tensor,
-    zero: Tensor | None = None,
-    *,
+    *tables: Tensor,
     bits: int,
     middle: int = 0,
     name: str = "byte_dense",
 ) -> Tensor:
     """Bytes `q` [..., chunks, w], their `step` and `total` [..., chunks], times weights of `bits`
-    bits, (n - zero) * scale; `zero` is `middle` where there is no table of them.
+    bits, (n - zero) * scale, all [columns, blocks, ...] of as many chunks each.
 
-    `words` [columns, chunks, v], uint32, hold the unsigned numbers n of a column: the lowest bits of
-    the four bytes of a word are the first four, the bits above those the next four. `scale` and
-    `zero` are [columns, blocks], of as many chunks each. Raises ExprError for shapes that do not fit.
+    `tables` are first the words of a chunk, one after the other, uint32 [columns, blocks, chunks of
+    a block], so that each has a layout of its own: the lowest bits of the four bytes of a word are
+    the first four unsigned numbers n, the bits above those the next four. Then, if there is one
+    more, zero [columns, blocks], else that is `middle`. Raises ExprError for what does not fit.
     """
-    columns, chunks, length = numbers(words.shape, name)
-    blocks, pieces = number(scale.shape[-1], name), BYTE // bits
-    *outer, own, count = q.shape
-    tables = [t.shape for t in (scale, zero) if t is not None]
-    each, rest = divmod(chunks, blocks)
-    fits = (own, count) == (chunks, length * pieces) and not rest
-    if words.dtype.name != "uint32" or not fits or any(t != (columns, blocks) for t in tables):
-        raise ExprError(f"{name}: {q.shape} times {words}, scaled by {tables}, do not fit")
+    *outer, chunks, count = q.shape
+    pieces = BYTE // bits
+    length = number(count, name) // pieces
+    words, zeros = tables[:length], tables[length:]
+    columns, blocks = numbers(scale.shape, name)
+    each = number(chunks, name) // blocks
+    whole = len(words) == length and all(w.shape == (columns, blocks, each) for w in words)
+    alike = len(zeros) < 2 and all(z.shape == scale.shape for z in zeros)
+    if not whole or not alike or any(w.dtype.name != "uint32" for w in words):
+        shapes = [t.shape for t in (scale, *tables)]
+        raise ExprError(f"{name}: {q.shape} bytes and {shapes} do not fit")
     block, part = reduce_axis(blocks, "block"), reduce_axis(each, "part")
     mask = ((1 << bits) - 1) * ONES
 
     def body(*index: Any) -> Expr:
         *rows, j = index
-        chunk = block * each + part
+        chunk = (*rows, block * each + part)
         found: Expr = const(0, INT32)
-        for v in range(length):
-            word = words[j, chunk, v]
+        for v, table in enumerate(words):
+            word = table[j, block, part]
             for p in range(pieces):
-                numbers_of = call("shr", word, p * bits) if p else word
-                numbers_of = call("bitand", numbers_of, mask) if pieces > 1 else numbers_of
-                byte = q[(*rows, chunk, v * pieces + p)]
-                found = call("dot4", found, cast(INT32, numbers_of), byte)
-        lowest: Any = float(middle) if zero is None else cast(FLOAT32, zero[j, block])
-        real = cast(FLOAT32, found) - lowest * cast(FLOAT32, total[(*rows, chunk)])
-        each_step = cast(FLOAT32, step[(*rows, chunk)])
-        return sum_over(real * cast(FLOAT32, scale[j, block]) * each_step, (block, part))
+                shifted = call("shr", word, p * bits) if p else word
+                four = call("bitand", shifted, mask) if pieces > 1 else shifted
+                found = call("dot4", found, cast(INT32, four), q[(*chunk, v * pieces + p)])
+        lowest: Any = cast(FLOAT32, zeros[0][j, block]) if zeros else float(middle)
+        real = cast(FLOAT32, found) - lowest * cast(FLOAT32, total[chunk])
+        return sum_over(
+            real * cast(FLOAT32, scale[j, block]) * cast(FLOAT32, step[chunk]), (block, part)
+        )
 
     names = ["i"] if len(outer) == 1 else [f"i{d}" for d in range(len(outer))]
     shape = (*outer, columns)

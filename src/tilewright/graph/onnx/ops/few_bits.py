@@ -99,10 +99,11 @@ class ByteWeights:
         octets = parts[..., 0, :].copy()
         for p in range(1, pieces):
             octets |= parts[..., p, :] << np.uint8(p * self.bits)
-        words = call.literal(octets.view("<u4").reshape(columns, chunks, -1))
+        words = octets.view("<u4").reshape(columns, self.scale.shape[1], -1, length // (4 * pieces))
+        listed = (call.literal(np.ascontiguousarray(words[..., v])) for v in range(words.shape[-1]))
         middle = 1 << (self.bits - 1)
         zeros = [] if (self.zero == middle).all() else [call.literal(self.zero)]
-        operands = (q, step, call.emit("byte_totals", q), words, self.scale, *zeros)
+        operands = (q, step, call.emit("byte_totals", q), self.scale, *listed, *zeros)
         return call.cast(call.emit("byte_dense", *operands, bits=self.bits, middle=middle), kind)
 
 
