@@ -62,6 +62,7 @@ class GraphBuilder:
         self.vectors: dict[Value, Array] = {}
         self._computed: dict[Value, Value] = {}
         self._selected: dict[Hashable, tuple[Expr, tuple[Value, ...]]] = {}
+        self._checked: dict[Hashable, Value] = {}
 
     def unique(self, wish: str) -> str:
         """`wish`, or `wish_2`, `wish_3`, … when it is taken."""
@@ -90,6 +91,14 @@ class GraphBuilder:
         value = Value(self.unique(name), extents.shape, as_dtype(dtype).name)
         self.vectors[value] = extents
         return value
+
+    def number(self, name: str, extent: Extent, dtype: str) -> Value:
+        """A whole number, which may be over sizes, as a scalar."""
+        scalar = np.empty((), object)
+        scalar[()] = extent
+        if isinstance(extent, int):
+            return self.constant(name, scalar.astype(dtype))
+        return self.vector(name, scalar, dtype)
 
     def tensor(self, value: Value) -> Value:
         """`value`, computed where it is a vector."""
@@ -179,11 +188,27 @@ class GraphBuilder:
             self._selected[key] = Var(size.name), self.control(what, inputs, name)
         return self._selected[key]
 
+    def checked(self, value: Value, wanted: Extent, reason: str) -> Value:
+        """Whole numbers that are all `wanted`: else the run ends with the `reason`. The same for
+        the same question.
+        """
+        key = value, wanted, reason
+        if key not in self._checked:
+            number = self.number(f"{value.name}.n", wanted, value.dtype)
+            gap = self.emit("absolute", self.emit("subtract", value, number))
+            gap = self.emit("reduce_max", gap, axes=tuple(range(gap.rank)), keepdims=False)
+            fits = self.emit("equal", gap, self.constant("zero", np.zeros((), gap.dtype)))
+            then, refused = (BodyBuilder(f"{value.name}.{n}", self.sizes) for n in ("then", "else"))
+            then.share([value])
+            refused.share([value])
+            others = refused.control(Refusal(reason, (value,)), (), "refused")
+            choice = Branches(then.finish(then.inputs), refused.finish(others))
+            (self._checked[key],) = self.control(choice, [fits, value], value.name)
+        return self._checked[key]
+
     def renamed(self, value: Value, axis: int, extent: Extent, size: Size) -> Value:
         """`value` with `size`, which becomes its `extent` along `axis`, in place of that."""
-        scalar = np.empty((), object)
-        scalar[()] = extent
-        length = self.vector(f"{value.name}.n", scalar, "int64")
+        length = self.number(f"{value.name}.n", extent, "int64")
         what = Selection("number", (Value("n", (), "int64"),), size=size, limit=size.most)
         self.control(what, [length], f"{value.name}.n")
         steps = self.constant(f"{value.name}.steps", np.arange(size.most))

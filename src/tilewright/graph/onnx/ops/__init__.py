@@ -83,7 +83,7 @@ MASKS = "no mask of four dimensions; no cache that is written in place"
 THEIR_LIMITS: dict[str, str] = {
     "Attention": f"{MASKS}; no rotary positions",
     "DynamicQuantizeLSTM": "its weights must be constant",
-    "GroupQueryAttention": "without keys and values of earlier calls",
+    "GroupQueryAttention": "keys of earlier calls are as many as there are, in no longer buffer",
     "MatMulNBits": "weights and zero points must be constant",
     "MultiHeadAttention": MASKS,
     **dict.fromkeys(

@@ -188,11 +188,7 @@ class OperatorCall:
 
     def number_of(self, extent: Extent) -> Value:
         """An extent as an int64 scalar."""
-        if isinstance(extent, int):
-            return self.literal(np.int64(extent))
-        scalar = np.empty((), object)
-        scalar[()] = extent
-        return self.builder.vector(f"{self.name or self.op_type}.n", scalar, "int64")
+        return self.builder.number(f"{self.name or self.op_type}.n", extent, "int64")
 
     def limit_of(self, name: str) -> str:
         """What the user said."""
