@@ -239,4 +239,4 @@ class Writer:
 
 def info(name: str, shape: Sequence[int | str], kind: int = TensorProto.FLOAT) -> Any:
     """Of an input or output."""
-    return helper.make_tensor_valueinfo(name, kind, shape)
+    return helper.make_tensor_value_info(name, kind, shape)

@@ -270,11 +270,11 @@ def grouped_cases() -> list[Case]:
         ),
         *(
             Case(
-                name, [q[:, :n], k[:, :n], v[:, :n], *kept, *(ints(n + 4, n + 4), ints(n + 5)),
-                       *turned],
+                name, [*(a[:b, :n] for a in (q, k, v)), *(a[:b] for a in kept),
+                       ints(*[n + 4] * b), ints(n + 5), *turned],
                 {**counts, "do_rotary": 1, "local_window_size": window}, [6, 7, 8], all_three,
             )
-            for n in (1, 3) for window in (-1, 4)
+            for b, n in ((2, 1), (1, 3)) for window in (-1, 4)
         ),
     ]  # fmt: skip
 
