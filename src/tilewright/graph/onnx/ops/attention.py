@@ -52,64 +52,106 @@ class Scores:
 def attend(call: OperatorCall, q: Value, k: Value, v: Value, how: Scores) -> tuple[Value, Value]:
     """The result [batch, queries, heads · size] and the scores, for q, k, v [batch, heads, ..].
 
-    Where q has more heads than k and v, several of them next to each other share one of these.
+    Where q has more heads than k and v, several of them next to each other share one of these:
+    their rows are multiplied together.
     """
     batch, heads, queries, size = q.extents
     shared, keys = k.extents[1], k.extents[2]
-    reshape = call.builder.reshape
+    reshape, each = call.builder.reshape, number(heads, q.name) // number(shared, k.name)
+    if each > 1 and not isinstance(queries, int):
+        return _attend_in_turns(call, q, k, v, how)
     rows = reshape(q, (batch, shared, heads // shared * queries, size))
     scores = call.emit("matmul", rows, call.builder.transpose(k, (0, 1, 3, 2)))
-    scores = reshape(scores, (batch, heads, queries, keys))
-    scores = call.emit("multiply", scores, call.literal(how.scale or 1 / sqrt(size), scores))
-    if how.softcap:
-        limit = call.literal(how.softcap, scores)
-        scores = call.emit("multiply", call.emit("tanh", call.emit("divide", scores, limit)), limit)
-    for bias in how.added:
-        scores = call.emit("add", scores, bias)
+    scores = _scored(call, reshape(scores, (batch, heads, queries, keys)), size, how, how.added)
     if how.causal and (queries != 1 or how.window > 0):
-        scores = _without_later(call, scores, how.window)
-    shares = _softmax(call, scores, how.sink)
+        scores = _kept_ones(call, scores, _seen(call, queries, keys, how.window))
+    shares = _softmax(call, scores, how.sink, (1, heads, 1, 1))
     shares = reshape(shares, (batch, shared, heads // shared * queries, keys))
     y = reshape(call.emit("matmul", shares, v), (batch, heads, queries, v.extents[3]))
     y = call.builder.transpose(y, (0, 2, 1, 3))
     return reshape(y, (batch, queries, heads * v.extents[3])), scores
 
 
-def _without_later(call: OperatorCall, scores: Value, window: int) -> Value:
-    """`scores` of keys that come after their query, or too far before it, as low as they can be."""
+def _attend_in_turns(
+    call: OperatorCall, q: Value, k: Value, v: Value, how: Scores
+) -> tuple[Value, Value]:
+    """The same of as many queries as a size says, whose heads take turns: so that no row's number
+    is divided by the size. Scores are [batch, shared, queries, each, keys].
+    """
+    batch, heads, queries, size = q.extents
+    shared, keys = k.extents[1], k.extents[2]
+    reshape, each = call.builder.reshape, number(heads, q.name) // number(shared, k.name)
+
+    def in_turns(x: Value) -> Value:
+        first, count, rows, width = x.extents
+        if count == 1:
+            return reshape(x, (first, 1, rows, 1, width))
+        apart = reshape(x, (first, shared, each, rows, width))
+        return call.builder.transpose(apart, (0, 1, 3, 2, 4))
+
+    together = (batch, shared, canonical(mul(queries, each)))
+    rows = reshape(in_turns(q), (*together, size))
+    scores = call.emit("matmul", rows, call.builder.transpose(k, (0, 1, 3, 2)))
+    scores = reshape(scores, (batch, shared, queries, each, keys))
+    scores = _scored(call, scores, size, how, [in_turns(bias) for bias in how.added])
+    if how.causal:
+        seen = _seen(call, queries, keys, how.window)
+        scores = _kept_ones(call, scores, reshape(seen, (queries, 1, keys)))
+    shares = _softmax(call, scores, how.sink, (1, shared, 1, each, 1))
+    y = call.emit("matmul", reshape(shares, (*together, keys)), v)
+    y = reshape(y, (batch, shared, queries, each, v.extents[3]))
+    y = call.builder.transpose(y, (0, 2, 1, 3, 4))
+    return reshape(y, (batch, queries, heads * v.extents[3])), scores
+
+
+def _scored(
+    call: OperatorCall, scores: Value, size: Extent, how: Scores, added: Sequence[Value]
+) -> Value:
+    """Products, scaled, within a soft limit, and what is added to them."""
+    scale = how.scale or 1 / sqrt(number(size, "a head"))
+    scores = call.emit("multiply", scores, call.literal(scale, scores))
+    if how.softcap:
+        limit = call.literal(how.softcap, scores)
+        scores = call.emit("multiply", call.emit("tanh", call.emit("divide", scores, limit)), limit)
+    for bias in added:
+        scores = call.emit("add", scores, bias)
+    return scores
+
+
+def _kept_ones(call: OperatorCall, scores: Value, kept: Value) -> Value:
+    """`scores` where a key is kept, as low as they can be elsewhere."""
     limits = ml_dtypes.finfo(numpy_dtype(scores))  # type: ignore[no-untyped-call]
-    lowest = call.literal(limits.min, scores)
-    queries, keys = scores.extents[2:]
+    return call.emit("where", kept, scores, call.literal(limits.min, scores))
+
+
+def _seen(call: OperatorCall, queries: Extent, keys: Extent, window: int) -> Value:
+    """Which keys [queries, keys] come no later than their query, nor too far before it."""
     if isinstance(queries, int) and isinstance(keys, int):
         call.table(queries, keys)
         ahead = np.arange(keys) - np.arange(keys - queries, keys)[:, None]
-        kept = call.literal((ahead <= 0) & ((ahead > -window) if window > 0 else True))
-    else:
-        kept = _kept(call, queries, keys, window)
-    return call.emit("where", kept, scores, lowest)
-
-
-def _kept(call: OperatorCall, queries: Extent, keys: Extent, window: int) -> Value:
-    """The same of lengths that vary, of which each has its steps."""
+        return call.literal((ahead <= 0) & ((ahead > -window) if window > 0 else True))
     first = canonical(sub(keys, queries))
     ends = call.steps(keys)
     places = call.cut(ends, 0, first, keys)
-    ahead = call.emit("subtract", ends, call.builder.reshape(places, (queries, 1)))
-    kept = call.emit("less_equal", ahead, call.literal(0, ahead))
+    distance = call.emit("subtract", ends, call.builder.reshape(places, (queries, 1)))
+    kept = call.emit("less_equal", distance, call.literal(0, distance))
     if window <= 0:
         return kept
-    near = call.emit("greater", ahead, call.literal(-window, ahead))
+    near = call.emit("greater", distance, call.literal(-window, distance))
     return call.emit("logical_and", kept, near)
 
 
-def _softmax(call: OperatorCall, scores: Value, sink: Value | None) -> Value:
+def _softmax(
+    call: OperatorCall, scores: Value, sink: Value | None, shape: tuple[Extent, ...]
+) -> Value:
+    """Along the last dimension, with a score more that is a head's own; they have this shape."""
+    last = scores.rank - 1
     if sink is None:
-        return call.emit("softmax", scores, axis=3)
-    batch, heads, queries, keys = scores.extents
-    column = call.builder.reshape(call.cast(sink, scores.dtype), (1, heads, 1, 1))
-    column = call.emit("broadcast_to", column, shape=(batch, heads, queries, 1))
-    whole = call.emit("softmax", call.joined([scores, column], 3), axis=3)
-    return call.cut(whole, 3, 0, keys)
+        return call.emit("softmax", scores, axis=last)
+    column = call.builder.reshape(call.cast(sink, scores.dtype), shape)
+    column = call.emit("broadcast_to", column, shape=(*scores.extents[:-1], 1))
+    whole = call.emit("softmax", call.joined([scores, column], last), axis=last)
+    return call.cut(whole, last, 0, scores.extents[-1])
 
 
 def split_heads(call: OperatorCall, x: Value, count: int) -> Value:
