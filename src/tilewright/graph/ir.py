@@ -435,21 +435,15 @@ def _check_control(node: Node) -> None:
         case None | Refusal() | Selection() | Append():
             return
         case Loop(body=body) as loop:
-            types = ([_type(v) for v in vs] for vs in (node.inputs[loop.counted :], node.outputs))
-            (start, given), (kept, stacked) = (
-                (t[: loop.carried], t[loop.carried :]) for t in types
-            )
-            begins, after = (
-                [(_at_ends(shape, ends), kind) for shape, kind in kept]
-                for ends in (
-                    {g.size.name: g.start for g in loop.growth},
-                    {g.size.name: g.after for g in loop.growth},
-                )
-            )
-            if start != begins:
-                raise VerifyError(f"{node}: it begins with {start} where {begins} is meant")
-            rows = [(s[1:], d) for s, d in given[: loop.scanned]]
-            inputs = [((), "int64"), *kept, *rows, *given[loop.scanned :]]
+            given = [_type(v) for v in node.inputs[loop.counted :]]
+            results = [_type(v) for v in node.outputs]
+            kept, stacked = results[: loop.carried], results[loop.carried :]
+            begins = _at_ends(kept, {g.size.name: g.start for g in loop.growth})
+            if given[: loop.carried] != begins:
+                raise VerifyError(f"{node}: it begins with {given} where {begins} is meant")
+            rows = [(s[1:], d) for s, d in given[loop.carried :][: loop.scanned]]
+            inputs = [((), "int64"), *kept, *rows, *given[loop.carried + loop.scanned :]]
+            after = _at_ends(kept, {g.size.name: g.after for g in loop.growth})
             pairs = [(body, inputs, [*after, *((s[1:], d) for s, d in stacked)])]
         case Branches() as choice:
             given = [_type(v) for v in node.inputs[1:]]
@@ -461,9 +455,14 @@ def _check_control(node: Node) -> None:
             raise VerifyError(f"{node}: its graph has {found} where {[inputs, outputs]} is meant")
 
 
-def _at_ends(shape: Shape, ends: Mapping[str, Extent]) -> Shape:
-    """Extents of a carried value before or after a step."""
-    return tuple(ends.get(e.name, e) if isinstance(e, Var) else e for e in shape)
+def _at_ends(
+    types: Sequence[tuple[Shape, str]], ends: Mapping[str, Extent]
+) -> list[tuple[Shape, str]]:
+    """Those of carried values before or after a step."""
+    return [
+        (tuple(ends.get(e.name, e) if isinstance(e, Var) else e for e in shape), kind)
+        for shape, kind in types
+    ]
 
 
 def _type(value: Value) -> tuple[Shape, str]:

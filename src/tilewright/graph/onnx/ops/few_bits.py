@@ -76,35 +76,43 @@ class Weights:
 
 @dataclass(frozen=True, slots=True)
 class ByteWeights:
-    """(q - zero) * scale of unsigned numbers q [n, chunks, length], as `byte_dense` has them."""
+    """(q - zero) * scale of unsigned numbers q [n, blocks, length], in the bytes `octets`."""
 
-    numbers: Array
+    octets: Array
     scale: Value
     zero: Array
     bits: int
 
     def times(self, call: OperatorCall, x: Value) -> Value:
-        """x [..., chunks * length] times these, each chunk of x in steps of a 127th of its largest
+        """x [..., blocks * length] times these, each CHUNK of x in steps of a 127th of its largest
         element.
         """
-        columns, chunks, length = self.numbers.shape
+        columns, blocks, size = self.octets.shape
+        length = min(size * 8 // self.bits, CHUNK)
+        words = in_turns(self.octets.view("<u4"), self.bits)
+        words = words.reshape(columns, blocks, -1, length * self.bits // 32)
         kind, x = x.dtype, call.cast(x, "float32")
-        whole = call.builder.reshape(x, (*x.extents[:-1], chunks, length))
+        whole = call.builder.reshape(x, (*x.extents[:-1], blocks * words.shape[2], length))
         largest = call.emit("absolute", whole)
         largest = call.emit("reduce_max", largest, axes=(whole.rank - 1,), keepdims=False)
         step = call.emit("multiply", largest, call.literal(1 / 127, largest))
         q = call.emit("byte_words", x, step)
-        pieces = 8 // self.bits
-        parts = self.numbers.reshape(columns, chunks, length // (4 * pieces), pieces, 4)
-        octets = parts[..., 0, :].copy()
-        for p in range(1, pieces):
-            octets |= parts[..., p, :] << np.uint8(p * self.bits)
-        words = octets.view("<u4").reshape(columns, self.scale.shape[1], -1, length // (4 * pieces))
         listed = (call.literal(np.ascontiguousarray(words[..., v])) for v in range(words.shape[-1]))
         middle = 1 << (self.bits - 1)
         zeros = [] if (self.zero == middle).all() else [call.literal(self.zero)]
         operands = (q, step, call.emit("byte_totals", q), self.scale, *listed, *zeros)
         return call.cast(call.emit("byte_dense", *operands, bits=self.bits, middle=middle), kind)
+
+
+def in_turns(words: Array, bits: int) -> Array:
+    """Numbers in words of 32 bits, the first in the lowest bits, such that the lowest of each byte
+    are the first four of them, those above these the next four.
+    """
+    found = np.zeros_like(words)
+    for k in range(32 // bits):
+        number = (words >> np.uint32(k * bits)) & np.uint32((1 << bits) - 1)
+        found |= number << np.uint32(8 * (k % 4) + bits * (k // 4))
+    return found
 
 
 def _count(call: OperatorCall, size: int, what: str, shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -175,9 +183,7 @@ def matmul_nbits(
     else:
         a = call.emit("pad", a, pads=_behind(a, rest)) if rest else a
         if accuracy_level == BYTES:
-            length = min(block_size, CHUNK)
-            numbers = unpacked(octets, bits).reshape(N, -1, length)
-            y = ByteWeights(numbers, scales, zeros, bits).times(call, a)
+            y = ByteWeights(octets, scales, zeros, bits).times(call, a)
             return y if bias is None else call.emit("add", y, bias)
         words = _widened(octets, bits)
     y = Weights(words, scales, zeros, bits).times(call, a)
