@@ -13,8 +13,10 @@ import pytest
 from graph_reference import Array, run_graph
 from onnx import TensorProto, helper, numpy_helper
 
+import tilewright as tw
 from tilewright.graph.onnx.importing import load
 from tilewright.graph.passes import simplify
+from tilewright.graph.passes.rounded import rounded
 from tilewright.ground.errors import UnsupportedModel
 
 Model = Any
@@ -104,6 +106,18 @@ def test_activations_are_rounded_where_the_model_allows_it(
     )  # fmt: skip
     graph = check(model, given, y, step=2e-3)
     assert any(node.op == "byte_dense" for node in graph.nodes)
+
+
+@pytest.mark.parametrize("bits, block, zeros", FORMS)
+def test_activations_are_rounded_where_the_user_asks_for_it(
+    bits: int, block: int, zeros: str
+) -> None:
+    model, given, y = nbits(bits, block, zeros, rows=(3,))
+    graph = rounded(simplify(load(model)))
+    assert any(node.op == "byte_dense" for node in graph.nodes)
+    (found,) = run_graph(graph, given)
+    assert np.abs(found - y).max() <= 2e-2 * np.abs(y).max()
+    assert any(n.op == "byte_dense" for n in tw.load(model, math="int8").graph.nodes)
 
 
 def test_rounded_activations_are_onnxruntimes() -> None:
@@ -224,6 +238,8 @@ def test_tensors_of_few_bits(kind: int, layout: str) -> None:
     assert any(node.op == "packed_dense" for node in graph.nodes) == (
         layout not in ("row", "image")
     )
+    (found,) = run_graph(rounded(graph), given)
+    assert np.abs(found - expected).max() <= 2e-2 * np.abs(expected).max()
 
 
 @pytest.mark.parametrize("kind, by_zero", list(product(KINDS, (True, False))))

@@ -18,9 +18,9 @@ import numpy as np
 
 from tilewright.graph.ir import Array, Value
 from tilewright.graph.onnx.ops.call import OperatorCall
+from tilewright.graph.passes.rounded import byte_product
 
 BITS = (2, 4, 8)
-CHUNK = 32  # numbers of a sum in int32: it is exact as a float32
 BYTES = 4  # accuracy_level: activations may be rounded to bytes
 
 
@@ -60,9 +60,14 @@ class Weights:
     bits: int
     signed: bool = False
 
-    def times(self, call: OperatorCall, x: Value) -> Value:
-        """x [..., blocks * length] times these."""
+    def times(self, call: OperatorCall, x: Value, in_bytes: bool = False) -> Value:
+        """x [..., blocks * length] times these; x may be rounded to bytes."""
         words, zero, signed = self.words, self.zero, self.signed
+        if in_bytes:
+            known = words, self.scale, zero, self.bits, signed
+            found = byte_product(call.builder, x, *known)
+            if found is not None:
+                return found
         middle = 1 << (self.bits - 1)
         if not signed and (zero == middle).all():
             # Turning the highest bit of each number takes the middle of the range from it.
@@ -72,47 +77,6 @@ class Weights:
         zeros = [call.literal(zero)] if zero.any() else []
         operands = (x, call.literal(words), self.scale, *zeros)
         return call.emit("packed_dense", *operands, bits=self.bits, signed=signed)
-
-
-@dataclass(frozen=True, slots=True)
-class ByteWeights:
-    """(q - zero) * scale of unsigned numbers q [n, blocks, length], in the bytes `octets`."""
-
-    octets: Array
-    scale: Value
-    zero: Array
-    bits: int
-
-    def times(self, call: OperatorCall, x: Value) -> Value:
-        """x [..., blocks * length] times these, each CHUNK of x in steps of a 127th of its largest
-        element.
-        """
-        columns, blocks, size = self.octets.shape
-        length = min(size * 8 // self.bits, CHUNK)
-        words = in_turns(self.octets.view("<u4"), self.bits)
-        words = words.reshape(columns, blocks, -1, length * self.bits // 32)
-        kind, x = x.dtype, call.cast(x, "float32")
-        whole = call.builder.reshape(x, (*x.extents[:-1], blocks * words.shape[2], length))
-        largest = call.emit("absolute", whole)
-        largest = call.emit("reduce_max", largest, axes=(whole.rank - 1,), keepdims=False)
-        step = call.emit("multiply", largest, call.literal(1 / 127, largest))
-        q = call.emit("byte_words", x, step)
-        listed = (call.literal(np.ascontiguousarray(words[..., v])) for v in range(words.shape[-1]))
-        middle = 1 << (self.bits - 1)
-        zeros = [] if (self.zero == middle).all() else [call.literal(self.zero)]
-        operands = (q, step, call.emit("byte_totals", q), self.scale, *listed, *zeros)
-        return call.cast(call.emit("byte_dense", *operands, bits=self.bits, middle=middle), kind)
-
-
-def in_turns(words: Array, bits: int) -> Array:
-    """Numbers in words of 32 bits, the first in the lowest bits, such that the lowest of each byte
-    are the first four of them, those above these the next four.
-    """
-    found = np.zeros_like(words)
-    for k in range(32 // bits):
-        number = (words >> np.uint32(k * bits)) & np.uint32((1 << bits) - 1)
-        found |= number << np.uint32(8 * (k % 4) + bits * (k // 4))
-    return found
 
 
 def _count(call: OperatorCall, size: int, what: str, shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -182,11 +146,8 @@ def matmul_nbits(
         words = packed(np.pad(numbers, ((0, 0), (0, 1)))[:, places], bits)
     else:
         a = call.emit("pad", a, pads=_behind(a, rest)) if rest else a
-        if accuracy_level == BYTES:
-            y = ByteWeights(octets, scales, zeros, bits).times(call, a)
-            return y if bias is None else call.emit("add", y, bias)
         words = _widened(octets, bits)
-    y = Weights(words, scales, zeros, bits).times(call, a)
+    y = Weights(words, scales, zeros, bits).times(call, a, accuracy_level == BYTES)
     return y if bias is None else call.emit("add", y, bias)
 
 
