@@ -50,7 +50,17 @@ if TYPE_CHECKING:
 else:
     values, verified = Lazy("tilewright.network.values"), Lazy("tilewright.nest.verified")
     dags, nodes, sources = (Lazy(f"tilewright.expr.{n}") for n in ("dag", "nodes", "tensors"))
-    index_limits, onnx_import, partition, passes, torch_import, in_place, narrow, rounded, write_out = (
+    (
+        index_limits,
+        onnx_import,
+        partition,
+        passes,
+        torch_import,
+        in_place,
+        narrow,
+        rounded,
+        write_out,
+    ) = (
         Lazy(f"tilewright.graph.{name}")
         for name in (
             *("onnx.index_limits", "onnx.importing", "partition", "passes", "torch.importing"),

@@ -29,8 +29,10 @@ def rounded(graph: Graph) -> Graph:
             x, words, scale, *zeros = rewriter.operands(node)
             zero = zeros[0].constant if zeros else None
             if words.constant is not None and (zero is not None or not zeros):
-                bits, signed = int(node.attributes["bits"]), bool(node.attributes["signed"])
-                result = byte_product(rewriter.builder, x, words.constant, scale, zero, bits, signed)
+                bits, signed = node.attributes["bits"], bool(node.attributes["signed"])
+                assert isinstance(bits, int), "it is a number"
+                known = words.constant, scale, zero, bits, signed
+                result = byte_product(rewriter.builder, x, *known)
         if result is None:
             rewriter.keep(node)
         else:
@@ -81,8 +83,8 @@ def _table(zeros: Array) -> Array:
     """Zero points in few bytes."""
     if zeros.dtype.kind == "f":
         return zeros.astype(np.float32)
-    narrow = np.int8 if -128 <= zeros.min() and zeros.max() < 128 else np.int32
-    return zeros.astype(np.uint8 if 0 <= zeros.min() and zeros.max() < 256 else narrow)
+    narrow = np.int8 if zeros.min() >= -128 and zeros.max() < 128 else np.int32
+    return zeros.astype(np.uint8 if zeros.min() >= 0 and zeros.max() < 256 else narrow)
 
 
 def in_turns(words: Array, bits: int) -> Array:
