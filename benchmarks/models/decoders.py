@@ -1,10 +1,10 @@
 """Decoders with a cache, as exporters write them: GPT-2 and Whisper's, with random weights.
 
-    model = onnx_model(GPT2)            ids int64[batch, seq], past_key_values.N.key and .value
+    model = GPT2.model()                ids int64[batch, seq], past_key_values.N.key and .value
                                         float32[batch, heads, past, d], attention_mask
                                         int64[batch, past + seq]
                                         -> logits float32[batch, seq, 50257], present.N.key …
-    model = onnx_model(WHISPER)         no mask; a second attention of each layer reads
+    model = WHISPER.model()             no mask; a second attention of each layer reads
                                         past_key_values.N.encoder.key, [batch, heads, 1500, d]
 
 GPT-2 small is Radford et al. 2019, Whisper base Radford et al. 2022. Layers normalise first;
@@ -46,6 +46,11 @@ class Decoder:
         return self.width // self.heads
 
     @property
+    def cached_heads(self) -> int:
+        """Heads of keys and values."""
+        return self.heads
+
+    @property
     def states(self) -> dict[str, str]:
         """The output that each input of the cache becomes."""
         kind = ".decoder" if self.frames else ""
@@ -71,23 +76,22 @@ class Decoder:
         while states:
             for names, rows in ((states, past), (crossed, self.frames)):
                 for name in names[:2]:
-                    shape = (1, self.heads, rows, self.head_size)
+                    shape = (1, self.cached_heads, rows, self.head_size)
                     given[name] = rng.standard_normal(shape, np.float32)
                 del names[:2]
         return given
+
+    def model(self, seed: int = 0) -> onnx.ModelProto:
+        """The network as an ONNX model with dynamic axes."""
+        return Writer(self, np.random.default_rng(seed)).model()
 
 
 GPT2 = Decoder("gpt2-cache", 12, 12, 768, 50257, 1024)
 WHISPER = Decoder("whisper-base", 6, 8, 512, 51865, 448, 1500)
 
 
-def onnx_model(decoder: Decoder, seed: int = 0) -> onnx.ModelProto:
-    """The network as an ONNX model with dynamic axes."""
-    return _Writer(decoder, np.random.default_rng(seed)).model()
-
-
 @dataclass
-class _Writer:
+class Writer:
     """Writes the nodes of a decoder, in order."""
 
     decoder: Decoder
@@ -96,10 +100,11 @@ class _Writer:
     weights: dict[str, Array] = field(default_factory=dict)
     inputs: list[onnx.ValueInfoProto] = field(default_factory=list)
     outputs: list[onnx.ValueInfoProto] = field(default_factory=list)
+    opsets: list[onnx.OperatorSetIdProto] = field(default_factory=list)
 
     def model(self) -> onnx.ModelProto:
         d = self.decoder
-        self.inputs.append(_info("ids", ("batch", "seq"), TensorProto.INT64))
+        self.inputs.append(info("ids", ("batch", "seq"), TensorProto.INT64))
         words = self.weight("words", d.vocabulary, d.width)
         x = self.node("Add", self.node("Gather", words, "ids"), self.places())
         mask = self.mask()
@@ -107,12 +112,16 @@ class _Writer:
             x = self.layer(x, f"layers.{i}", i, mask)
         head = self.node("Transpose", words, perm=[1, 0])
         self.node("MatMul", self.norm(x, "norm"), head, output="logits")
-        logits = _info("logits", ("batch", "seq", d.vocabulary))
+        return self.written(("batch", "seq", d.vocabulary))
+
+    def written(self, shape: Sequence[int | str]) -> onnx.ModelProto:
+        """The model of all nodes, whose first output is `logits`."""
+        logits = info("logits", shape)
         graph = helper.make_graph(
-            self.nodes, d.name, self.inputs, [logits, *self.outputs],
+            self.nodes, self.decoder.name, self.inputs, [logits, *self.outputs],
             [numpy_helper.from_array(a, name) for name, a in self.weights.items()],
         )  # fmt: skip
-        opsets = [helper.make_opsetid("", OPSET)]
+        opsets = [helper.make_opsetid("", OPSET), *self.opsets]
         return helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION)
 
     def node(self, op: str, *inputs: str, output: str = "", **attributes: Any) -> str:
@@ -165,7 +174,7 @@ class _Writer:
         causal = self.node("Where", seen, near, far)
         if self.decoder.frames:
             return causal
-        self.inputs.append(_info("attention_mask", ("batch", "total"), TensorProto.INT64))
+        self.inputs.append(info("attention_mask", ("batch", "total"), TensorProto.INT64))
         kept = self.node("Cast", "attention_mask", to=TensorProto.FLOAT)
         wide = self.node("Unsqueeze", kept, self.constant([1, 2]))
         hidden = self.node("Sub", self.constant(1, np.float32), wide)
@@ -184,7 +193,7 @@ class _Writer:
             q = self.heads(self.linear(self.norm(x, f"{name}.norm2"), f"{name}.query", d.width))
             k, v = d.crossed[2 * number : 2 * number + 2]
             shape = ("batch", d.heads, d.frames, d.head_size)
-            self.inputs += [_info(n, shape) for n in (k, v)]
+            self.inputs += [info(n, shape) for n in (k, v)]
             x = self.node("Add", x, self.attention(q, k, v, f"{name}.crossed"))
         wide = self.linear(self.norm(x, f"{name}.norm3"), f"{name}.widen", 4 * d.width)
         narrow = self.linear(self.gelu(wide), f"{name}.narrow", d.width, 4 * d.width)
@@ -198,8 +207,8 @@ class _Writer:
     def grown(self, rows: str, past: str, present: str) -> str:
         """The cache with new rows behind it."""
         d, extents = self.decoder, ("batch", self.decoder.heads)
-        self.inputs.append(_info(past, (*extents, "past", d.head_size)))
-        self.outputs.append(_info(present, (*extents, "total", d.head_size)))
+        self.inputs.append(info(past, (*extents, "past", d.head_size)))
+        self.outputs.append(info(present, (*extents, "total", d.head_size)))
         return self.node("Concat", past, rows, output=present, axis=2)
 
     def attention(self, q: str, k: str, v: str, name: str, mask: str = "") -> str:
@@ -228,5 +237,6 @@ class _Writer:
         return self.node("Mul", self.node("Mul", x, half), self.node("Add", curve, one))
 
 
-def _info(name: str, shape: Sequence[int | str], kind: int = TensorProto.FLOAT) -> Any:
+def info(name: str, shape: Sequence[int | str], kind: int = TensorProto.FLOAT) -> Any:
+    """Of an input or output."""
     return helper.make_tensor_value_info(name, kind, shape)

@@ -11,6 +11,7 @@ A case is a network of `benchmarks.models.table` at values of its sizes, or a de
 from __future__ import annotations
 
 import hashlib
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -23,6 +24,7 @@ from numpy.random import Generator
 
 from benchmarks.models import decoders
 from benchmarks.models.export import OPSET
+from benchmarks.models.llama import LLAMA
 from benchmarks.models.table import CASES
 from tilewright.contract.artifact import Array
 
@@ -149,7 +151,7 @@ class CachedNetwork(ShapedFile):
 
     @property
     def _source(self) -> Path:
-        return Path(decoders.__file__)
+        return Path(sys.modules[type(self.decoder).__module__].__file__ or "")
 
     def numbers(self, values: Values) -> Values:
         return {**values, "total": values["past"] + 1} if not self.decoder.frames else values
@@ -158,7 +160,7 @@ class CachedNetwork(ShapedFile):
         return self.decoder.inputs(1, values["past"])
 
     def _export(self, path: Path) -> None:
-        path.write_bytes(decoders.onnx_model(self.decoder).SerializeToString())
+        path.write_bytes(self.decoder.model().SerializeToString())
 
 
 @dataclass(frozen=True)
@@ -224,7 +226,11 @@ IMAGES = tuple(
 DETECTOR = ShapedDetector(
     "yolo", "yolo-b1", ranges=MULTIPLES, outputs=("boxes", "scores"), **SIDES_VARY
 )
-CACHES = {CachedNetwork(decoders.GPT2): (16, 256, 1000), CachedNetwork(decoders.WHISPER): (16, 424)}
+CACHES = {
+    CachedNetwork(decoders.GPT2): (16, 256, 1000),
+    CachedNetwork(decoders.WHISPER): (16, 424),
+    CachedNetwork(LLAMA): (16, 1000),
+}
 LENGTHS = (1, 7, 16, 33, 64, 100, 128, 197, 256, 384, 511, 512)
 SIDES = ((96, 96), (160, 224), (224, 224), (333, 200), (480, 640), (640, 640))
 DETECTED = ((320, 320), (480, 640), (640, 640))

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from benchmarks.models import shaped
-from benchmarks.models.decoders import Decoder, onnx_model
+from benchmarks.models.decoders import Decoder
 from benchmarks.models.shaped import CachedNetwork, ShapedCase
 from benchmarks.peers import network_subject
 from benchmarks.peers.network_subject import ShapedSubject
@@ -21,7 +21,7 @@ SMALL = {frames: Decoder("small", 1, 2, 16, 50, 12, frames) for frames in (0, 7)
 @pytest.mark.parametrize("frames", SMALL)
 def test_inputs_are_in_the_order_of_the_file(frames: int) -> None:
     decoder = SMALL[frames]
-    model = onnx_model(decoder)
+    model = decoder.model()
     given = decoder.inputs(1, 5)
     assert list(given) == [i.name for i in model.graph.input]
     assert {o.name for o in model.graph.output} == {"logits", *decoder.states.values()}

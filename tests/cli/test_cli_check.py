@@ -112,4 +112,4 @@ def test_rounded_factors_are_allowed_for(tmp_path: Path) -> None:
     worst = [run["check"]["outputs"][0]["worst"] for run in (exact, json.loads(near.stdout))]
     assert worst[0] < 1e-4 < worst[1]
     refused = cli("run", file, "--math", "half")
-    assert refused.exit_code == 1 and "'bfloat16' or 'auto', not 'half'" in refused.output
+    assert refused.exit_code == 1 and "'int8' or 'auto', not 'half'" in refused.output

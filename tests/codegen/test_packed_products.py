@@ -68,3 +68,69 @@ def test_numbers_are_taken_out_of_whole_vectors(rows: int, bits: int) -> None:
     ir = emit(prepared(program, target), target, 0).ir
     lines = [line for line in ir.splitlines() if "ashr" in line or "sitofp" in line]
     assert lines and all("<16 x i32>" in line for line in lines)
+
+
+def bytes_of(rows: int, bits: int, zeros: bool) -> list[Tensor]:
+    x = tw.placeholder((rows, BLOCKS * LENGTH), name="x")
+    step = tw.placeholder((rows, BLOCKS), name="step")
+    shape = (COLUMNS, BLOCKS // 2, 2)
+    words = [
+        tw.placeholder(shape, name=f"w{v}", dtype="uint32", constant=True)
+        for v in range(LENGTH * bits // 32)
+    ]
+    tables = [tw.placeholder((COLUMNS, BLOCKS // 2), name="s", constant=True), *words]
+    if zeros:
+        shape = (COLUMNS, BLOCKS // 2)
+        tables.append(tw.placeholder(shape, name="z", dtype="uint8", constant=True))
+    q = ops.byte_words(x, step)
+    middle = 1 << (bits - 1)
+    y = ops.byte_dense(q, step, ops.byte_totals(q), *tables, bits=bits, middle=middle, name="y")
+    return [x, step, *tables, y]
+
+
+BYTE_CASES = list(product((1, 3, 9), (2, 4, 8), (True, False)))
+
+
+@pytest.mark.parametrize("rows, bits, zeros", BYTE_CASES)
+def test_bytes_are_as_defined(rows: int, bits: int, zeros: bool) -> None:
+    """Activations in bytes; a block of weights has two chunks of these."""
+    _, _, s, *words, _ = tensors = bytes_of(rows, bits, zeros)
+    words, z = words[: len(words) - zeros], words[len(words) - zeros :]
+    rng, pieces = np.random.default_rng([rows, bits]), 8 // bits
+    n = rng.integers(0, 1 << bits, (COLUMNS, BLOCKS, LENGTH)).astype(np.uint8)
+    parts = n.reshape(COLUMNS, BLOCKS, -1, pieces, 4)
+    octets = sum(parts[..., p, :] << np.uint8(p * bits) for p in range(pieces)).astype(np.uint8)
+    table = octets.view("<u4").reshape(COLUMNS, BLOCKS // 2, 2, -1)
+    known = {w.name: np.ascontiguousarray(table[..., v]) for v, w in enumerate(words)}
+    known[s.name] = rng.uniform(0.5, 1.5, s.shape).astype(np.float32)
+    zero = np.full(s.shape, 1 << (bits - 1), np.uint8)
+    if z:
+        known[z[0].name] = zero = rng.integers(0, 1 << bits, s.shape).astype(np.uint8)
+    weights = (n - np.repeat(zero, 2, 1)[..., None].astype(float)) * np.repeat(known[s.name], 2, 1)[
+        ..., None
+    ]
+    x = rng.standard_normal((rows, BLOCKS * LENGTH)).astype(np.float32)
+    step = np.abs(x.reshape(rows, BLOCKS, LENGTH)).max(2) / np.float32(127)
+    x[0, :LENGTH], step[0, 0] = 0, 0
+    function = tw.compile(tw.Task(tensors))
+    function.prepare(known)
+    with np.errstate(invalid="ignore"):
+        q = np.nan_to_num(np.rint(x.reshape(rows, BLOCKS, LENGTH) / step[..., None]))
+    expected = np.einsum("rbk,rb,cbk->rc", q, step, weights)
+    assert np.abs(function(x, step) - expected).max() <= 1e-5 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize(
+    "spec, instruction",
+    [
+        ("cpu:icelake-server cores=1", "vpdpbusd"),
+        ("cpu:haswell cores=1", "pmadd.wd"),
+        ("cpu:cortex-a53 cores=1", "mul <4 x i32>"),
+    ],
+)
+def test_bytes_are_multiplied_by_what_the_cpu_has(spec: str, instruction: str) -> None:
+    target = Target.parse(spec)
+    space = Space(ComputeDAG(bytes_of(9, 4, zeros=False)[-1:]), target)
+    found = space.row_of(default_gene(space))
+    program = space.concrete(int(found.sketch[0]), found.rows[0])
+    assert instruction in emit(prepared(program, target), target, 0).ir

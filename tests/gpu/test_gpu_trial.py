@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import statistics
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -12,14 +13,16 @@ from pathlib import Path
 import gpu_fault_builds
 import pytest
 
+from tilewright.contract.sizes import Point
 from tilewright.contract.surroundings import ALONE, Setting
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.tensors import compute, placeholder
 from tilewright.ground.errors import RunError, TargetError, WrongAnswer
 from tilewright.measure.device_trial import DeviceTask, device_of
 from tilewright.measure.gate import Tolerance
-from tilewright.measure.inputs import InputKind
+from tilewright.measure.inputs import InputKind, Place
 from tilewright.measure.measurer import LocalMeasurer
+from tilewright.measure.sized_trial import SizedTask
 from tilewright.measure.task import MeasureTask
 from tilewright.measure.trial import RunOptions
 from tilewright.runtime.opencl import OpenclDevice
@@ -46,6 +49,41 @@ def test_a_bad_candidate_is_found_and_spoils_the_device(
     task = task_of(opencl)
     with pytest.raises(error, match=message):
         task.run(gpu_fault_builds.candidate(kind), QUICK)
+    assert task.spoilt
+
+
+def sized_task(opencl: OpenclDevice) -> SizedTask:
+    """Timed at all and at 37 elements, and checked at one."""
+    places = [
+        Place(Point({"S": n}, weight), {"x": (n,), "y": (n,)})
+        for n, weight in ((gpu_fault_builds.SIZE, 0.25), (37, 0.75), (1, 0.0))
+    ]
+    reference = gpu_fault_builds.sized_candidate("sized")
+    return SizedTask(reference, [InputKind()], Tolerance(), 0, ALONE, places)
+
+
+def test_a_program_with_sizes_is_timed_at_the_points(opencl: OpenclDevice) -> None:
+    task = sized_task(opencl)
+    timing = task.run(gpu_fault_builds.sized_candidate("sized"), QUICK)
+    whole, few = timing.points_s
+    mean = statistics.median(timing.latencies_s)
+    assert 0.25 * whole + 0.75 * few == pytest.approx(mean)
+
+
+@pytest.mark.parametrize(
+    ("kind", "error", "message"),
+    [
+        ("writes beyond", RunError, "at S = 37: map wrote y beyond its sizes"),
+        ("reads beyond", WrongAnswer, r"at S = 37: .*differs .* at \(36,\) expected .*, got nan"),
+        ("unwritten beyond 100", WrongAnswer, r"at S = 256: .*differs .* at 156 of 256 elements"),
+    ],
+)
+def test_what_is_wrong_at_one_point_is_found(
+    kind: str, error: type[Exception], message: str, opencl: OpenclDevice
+) -> None:
+    task = sized_task(opencl)
+    with pytest.raises(error, match=message):
+        task.run(gpu_fault_builds.sized_candidate(kind), QUICK)
     assert task.spoilt
 
 

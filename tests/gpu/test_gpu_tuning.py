@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 
 import tilewright as tw
@@ -121,6 +122,39 @@ def test_the_command_line_tunes_for_a_device(tmp_path: Path, opencl: OpenclDevic
     assert "Largest difference from onnxruntime" in result.output
     result = cli("bench", model, "--target", "opencl", "--seconds", "0.1", "--no-peer")
     assert result.exit_code == 0, result.output
+
+
+def test_a_range_of_shapes_is_tuned_at_its_points(tmp_path: Path, opencl: OpenclDevice) -> None:
+    rng, node = np.random.default_rng(0), onnx.helper.make_node
+    weights = {n: rng.standard_normal(s).astype("f4") for n, s in (("a", (16, 24)), ("b", (24, 9)))}
+    nodes = [
+        node("MatMul", ["x", "a"], ["t"]), node("Softmax", ["t"], ["s"]),
+        node("MatMul", ["s", "b"], ["y"]),
+    ]  # fmt: skip
+    info = onnx.helper.make_tensor_value_info
+    graph = onnx.helper.make_graph(
+        nodes, "rows", [info("x", onnx.TensorProto.FLOAT, ["rows", 16])],
+        [info("y", onnx.TensorProto.FLOAT, ["rows", 9])],
+        [onnx.numpy_helper.from_array(w, n) for n, w in weights.items()],
+    )  # fmt: skip
+    file, db = tmp_path / "rows.onnx", tmp_path / "tuning.db"
+    opset = [onnx.helper.make_opsetid("", 17)]
+    onnx.save(onnx.helper.make_model(graph, opset_imports=opset, ir_version=8), file)
+    model = tw.load(file, shapes={"rows": (1, 40, {32: 1, 5: 2})})
+    result = tw.tune(model, target="opencl", trials=TRIALS, db=db, options=QUICK)
+    assert result.trials == TRIALS and not sum(t.errors for t in result.tasks)
+    with Database.open(db, readonly=True) as database:
+        trials = [t for t in database.trials() if t.error is None]
+    assert {len(t.points_s) for t in trials} == {2}
+    assert not any("by_size" in t.gene.text for t in trials)
+    notes: list[str] = []
+    net = tw.compile(model, db, target="opencl", notes=notes.append)
+    assert not any("no record" in note for note in notes), notes
+    for rows in (1, 5, 33, 40):
+        x = rng.standard_normal((rows, 16)).astype("f4")
+        t = np.exp(x @ weights["a"])
+        wanted = t / t.sum(1, keepdims=True) @ weights["b"]
+        np.testing.assert_allclose(net(x)[0], wanted, 1e-3, 1e-4)
 
 
 # ---- bad input ----------------------------------------------------------------------------------

@@ -47,11 +47,19 @@ def _run(graph: Graph, arrays: Sequence[Array], sizes: dict[str, int]) -> list[A
         attributes = {k: _at(a, sizes) for k, a in node.attributes.items()}
         output = Value(node.output.name, _at(node.output.extents, sizes), node.output.dtype)
         if 0 in output.extents or any(0 in v.extents for v in operands):
-            assert 0 in output.extents or node.op == "reduce_sum", f"{node} of nothing"
-            known[node.output] = np.zeros(output.shape, DTYPES[output.dtype].numpy)
+            arrays = [known[v] if v.constant is None else v.constant for v in node.inputs]
+            known[node.output] = _of_nothing(node, output, arrays)
         else:
             known[node.output] = evaluate(Node(node.op, operands, attributes, output))
     return [known[v] if v.constant is None else v.constant for v in graph.outputs]
+
+
+def _of_nothing(node: Node, output: Value, arrays: list[Array]) -> Array:
+    """What has no elements, or is made of something that has none."""
+    if node.op == "concat":
+        return np.concatenate(arrays, node.attributes["axis"])
+    assert 0 in output.extents or node.op == "reduce_sum", f"{node} of nothing"
+    return np.zeros(output.shape, DTYPES[output.dtype].numpy)
 
 
 def _at(attribute: Any, sizes: Mapping[str, int]) -> Any:
@@ -84,11 +92,17 @@ def _control(what: Control, given: list[Array], sizes: dict[str, int]) -> list[A
     scanned, captured = rest[: what.scanned], rest[what.scanned :]
     columns: list[list[Array]] = [[] for _ in range(what.stacked)]
     t = 0
+    sizes |= {g.size.name: _at(g.start, sizes) for g in what.growth}
     while (trips is None or t < trips) and (not what.conditional or carried[0]):
         pairs = zip(scanned, what.backwards, strict=False)
         rows = [a[-1 - t if back else t] for a, back in pairs]
         results = _run(what.body, [np.array(t), *carried, *rows, *captured], sizes)
         carried = results[: what.carried]
+        after = {g.size.name: _at(g.after, sizes) for g in what.growth}
+        for g in what.growth:
+            if g.reason and after[g.size.name] > g.size.most:
+                raise RunError(g.reason)
+        sizes |= after
         for column, row in zip(columns, results[what.carried :], strict=True):
             column.append(row)
         t += 1

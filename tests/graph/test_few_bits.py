@@ -13,8 +13,10 @@ import pytest
 from graph_reference import Array, run_graph
 from onnx import TensorProto, helper, numpy_helper
 
+import tilewright as tw
 from tilewright.graph.onnx.importing import load
 from tilewright.graph.passes import simplify
+from tilewright.graph.passes.rounded import rounded
 from tilewright.ground.errors import UnsupportedModel
 
 Model = Any
@@ -90,6 +92,40 @@ FORMS = list(product((2, 4, 8), (16, 32, 128, 512), ("none", "packed", "floats")
 @pytest.mark.parametrize("bits, block, zeros", FORMS)
 def test_product_is_as_defined(bits: int, block: int, zeros: str) -> None:
     check(*nbits(bits, block, zeros, bias=block == 32, rows=(1, 2) if block == 16 else (3,)))
+
+
+@pytest.mark.parametrize("bits, block, zeros", FORMS)
+def test_activations_are_rounded_where_the_model_allows_it(
+    bits: int, block: int, zeros: str
+) -> None:
+    """To steps of a 127th of the largest of 32."""
+    kind = np.float16 if block == 128 else np.float32
+    model, given, y = nbits(
+        bits, block, zeros, bias=block == 32, rows=(2, 2) if block == 16 else (3,), kind=kind,
+        changed={"accuracy_level": 4},
+    )  # fmt: skip
+    graph = check(model, given, y, step=2e-3)
+    assert any(node.op == "byte_dense" for node in graph.nodes)
+
+
+@pytest.mark.parametrize("bits, block, zeros", FORMS)
+def test_activations_are_rounded_where_the_user_asks_for_it(
+    bits: int, block: int, zeros: str
+) -> None:
+    model, given, y = nbits(bits, block, zeros, rows=(3,))
+    graph = rounded(simplify(load(model)))
+    assert any(node.op == "byte_dense" for node in graph.nodes)
+    (found,) = run_graph(graph, given)
+    assert np.abs(found - y).max() <= 2e-2 * np.abs(y).max()
+    assert any(n.op == "byte_dense" for n in tw.load(model, math="int8").graph.nodes)
+
+
+def test_rounded_activations_are_onnxruntimes() -> None:
+    model, given, _ = nbits(4, 32, "packed", k=96, n=16, changed={"accuracy_level": 4})
+    session = onnxruntime.InferenceSession(
+        model.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+    check(model, given, session.run(None, given)[0], step=1e-3)
 
 
 @pytest.mark.parametrize("bits, zeros", list(product((2, 4, 8), ("none", "packed"))))
@@ -202,6 +238,8 @@ def test_tensors_of_few_bits(kind: int, layout: str) -> None:
     assert any(node.op == "packed_dense" for node in graph.nodes) == (
         layout not in ("row", "image")
     )
+    (found,) = run_graph(rounded(graph), given)
+    assert np.abs(found - expected).max() <= 2e-2 * np.abs(expected).max()
 
 
 @pytest.mark.parametrize("kind, by_zero", list(product(KINDS, (True, False))))

@@ -88,7 +88,7 @@ def test_short_sums_and_unknown_factors_stay_as_they_are() -> None:
 
 def test_another_word_is_refused_with_those_that_are_known() -> None:
     model, _ = block()
-    with pytest.raises(InputError, match="math is 'float32' or 'bfloat16' or 'auto', not 'half'"):
+    with pytest.raises(InputError, match="'bfloat16' or 'int8' or 'auto', not 'half'"):
         tw.load(model, math="half")
 
 

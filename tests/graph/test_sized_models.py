@@ -316,6 +316,12 @@ SHAPED: dict[str, tuple[Nodes, dict[str, np.ndarray]]] = {
          node("ScatterElements", "x i u", "y", axis=2, reduction="add")],
         {"at": ints(3).reshape(1, 1, 1)},
     ),
+    "scattered rows": (
+        [node("Neg", "x", "n"), node("GatherND", "n at", "u"),
+         node("ScatterND", "x at u", "z", reduction="add"),
+         node("ScatterND", "z at u", "y", reduction="max")],
+        {"at": ints(0, 1, 0, 0, 0, 1).reshape(3, 2)},
+    ),
     "reversed sequence": (
         [node("Transpose", "x", "t", perm=[1, 2, 0]),
          node("ReverseSequence", "t lengths", "y", time_axis=0, batch_axis=1)],

@@ -14,7 +14,7 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from benchmarks.models.decoders import Decoder, onnx_model
+from benchmarks.models.decoders import Decoder
 from graph_reference import make_model
 from onnx import helper
 
@@ -350,7 +350,7 @@ def test_names_of_exporters_are_known() -> None:
 @pytest.mark.parametrize("frames", [0, 10], ids=["gpt2", "whisper"])
 def test_decoders_with_caches_are_onnxruntimes(frames: int) -> None:
     decoder = Decoder("small", 2, 2, 16, 50, MOST + LONGEST, frames)
-    model = onnx_model(decoder)
+    model = decoder.model()
     plain = tw.compile(tw.load(model, shapes=SHAPES))
     network = tw.compile(tw.load(model, shapes=SHAPES, state="cache"))
     reference = Reference(model, decoder.states, plain)

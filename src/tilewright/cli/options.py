@@ -122,10 +122,10 @@ Chains: TypeAlias = Annotated[
 Math: TypeAlias = Annotated[
     str,
     typer.Option(
-        metavar="float32|bfloat16|auto",
+        metavar="float32|bfloat16|int8|auto",
         help="What contractions with known weights multiply: bfloat16 is faster where the CPU "
-        "has instructions for it (AMX), and rounds factors to 8 bits. Sums stay float32. auto: "
-        "bfloat16 where the target is faster at it.",
+        "has instructions for it (AMX), and rounds factors to 8 bits. Sums stay float32. int8: "
+        "bytes times weights of 2, 4 or 8 bits. auto: bfloat16 where the target is faster at it.",
     ),
 ]
 InputFiles: TypeAlias = Annotated[

@@ -83,6 +83,14 @@ def _shift(fn: Callable[..., Any]) -> Callable[..., Any]:
     return shifted
 
 
+def _dot4(total: Array, a: Array, b: Array) -> Array:
+    pairs = [((a >> n) & 255, ((b >> n & 255) ^ 128) - 128) for n in (0, 8, 16, 24)]
+    found: Array = total
+    for x, y in pairs:
+        found = found + x * y
+    return found
+
+
 def _sortable(x: Array) -> Array:
     integer = np.dtype(f"int{8 * x.dtype.itemsize}")
     bits = (x + 0).view(integer)  # -0 + 0 is +0
@@ -117,6 +125,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     "shl": _shift(np.left_shift),
     "shr": _shift(np.right_shift),
     "sortable": _sortable,
+    "dot4": _dot4,
     **{narrow: partial(np.asarray, dtype=DTYPES[narrow].numpy) for narrow in NARROWING},
 }
 

@@ -28,6 +28,11 @@ def cos(x: Any) -> Expr:
     return call("cos", x)
 
 
+def dot4(total: Any, a: Any, b: Any) -> Expr:
+    """`total` plus four products of bytes: unsigned ones in `a`, signed ones in `b`, int32 all."""
+    return call("dot4", total, a, b)
+
+
 def erf(x: Any) -> Expr:
     """The error function."""
     return call("erf", x)

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from tilewright.expr.dtypes import BOOL, DTYPES, FLOAT32, INT64, DType, dtype
+from tilewright.expr.dtypes import BOOL, DTYPES, FLOAT32, INT32, INT64, DType, dtype
 from tilewright.expr.hashing import HashedOnce, hashed_once
 from tilewright.ground.errors import ExprError
 
@@ -38,7 +38,7 @@ MATH = (
     "neg", "abs", "exp", "log", "sqrt", "tanh", "erf", "sigmoid", "sin", "cos",
     "floor", "ceil", "round", "trunc", "pow", "fma", "not", "isnan", "isinf",
     "bitand", "bitor", "bitxor", "shl", "shr",
-    "float16", "bfloat16", "sortable",
+    "float16", "bfloat16", "sortable", "dot4",
 )  # fmt: skip
 ROUNDINGS = ("floor", "ceil", "round", "trunc")
 NARROWING = ("float16", "bfloat16")
@@ -394,6 +394,8 @@ def call(fn: str, *args: Any) -> Expr:
         raise ExprError(f"{fn} needs integer operands, not {like}")
     if fn == "sortable" and not like.is_float:
         raise ExprError(f"sortable needs a float operand, not {like}")
+    if fn == "dot4" and like != INT32:
+        raise ExprError(f"dot4 needs int32 operands, not {like}")
     if fn == "not" and like != BOOL:
         raise ExprError(f"not needs a bool operand, not {like}")
     return Call(fn, exprs)

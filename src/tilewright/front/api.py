@@ -24,7 +24,7 @@ from tilewright.front.cluster import Site, site
 from tilewright.front.machine import as_target, host_target, keep_ceilings, machine_of
 from tilewright.front.machines import Runners
 from tilewright.front.models import Model, PathLike, Task, Tunable, as_tunables
-from tilewright.front.tuning_tasks import check_measurable, merged, model_row, parts_of
+from tilewright.front.tuning_tasks import merged, model_row, parts_of
 from tilewright.ground.errors import InputError
 from tilewright.ground.text import LOG_WIDTH, clock, count, duration, preformatted
 from tilewright.measure.trial import RunOptions
@@ -163,7 +163,6 @@ def tune(
     observe = _observer(callbacks)
     with site(cluster, runner, target, machine, options, budget_s) as where:
         given = parts_of(as_tunables(models), where.target)
-        check_measurable(given, where.target)
         with showing(progress, observe) as told, Database.open(db) as database:
             return _tuned(given, where, database, budget, way, goal, seed, rules, begun, told)
 

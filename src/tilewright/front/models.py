@@ -43,23 +43,33 @@ if TYPE_CHECKING:
     from tilewright.graph.onnx import index_limits
     from tilewright.graph.onnx.file import Content as Opened
     from tilewright.graph.partition import Partition
-    from tilewright.graph.passes import in_place, narrow, write_out
+    from tilewright.graph.passes import in_place, narrow, rounded, write_out
     from tilewright.graph.torch import importing as torch_import
     from tilewright.nest import verified
     from tilewright.network import values
 else:
     values, verified = Lazy("tilewright.network.values"), Lazy("tilewright.nest.verified")
     dags, nodes, sources = (Lazy(f"tilewright.expr.{n}") for n in ("dag", "nodes", "tensors"))
-    index_limits, onnx_import, partition, passes, torch_import, in_place, narrow, write_out = (
+    (
+        index_limits,
+        onnx_import,
+        partition,
+        passes,
+        torch_import,
+        in_place,
+        narrow,
+        rounded,
+        write_out,
+    ) = (
         Lazy(f"tilewright.graph.{name}")
         for name in (
             *("onnx.index_limits", "onnx.importing", "partition", "passes", "torch.importing"),
-            *("passes.in_place", "passes.narrow", "passes.write_out"),
+            *("passes.in_place", "passes.narrow", "passes.rounded", "passes.write_out"),
         )
     )
 
 
-MATHS = ("float32", "bfloat16", "auto")
+MATHS = ("float32", "bfloat16", "int8", "auto")
 """What contractions multiply."""
 
 
@@ -280,8 +290,9 @@ def load(
     inputs of an ONNX model whose values are known now, `{"axes": (1, 2)}`; `limits` say how many
     there may be, at most, where data decide it, `{"frames": 4096}`, by the name of the value.
     Without `chains` no two contractions share a kernel. With `math="bfloat16"` contractions with
-    known weights multiply bfloat16 and add float32; "auto" is that where this machine is faster at
-    it, else "float32" (the logger is told why). `state` names inputs of an ONNX model that it gives
+    known weights multiply bfloat16 and add float32; with "int8" what weights of 2, 4 or 8 bits are
+    multiplied by is rounded to bytes; "auto" is bfloat16 where this machine is faster at it, else
+    "float32" (the logger is told why). `state` names inputs of an ONNX model that it gives
     back with more rows, `{"past.key": "present.key"}`, or is "cache" for those that exporters call
     so: its compiled form keeps them in a `stream()`. Raises
     InputError for an argument that cannot be, UnsupportedModel with every operator that cannot be
@@ -387,6 +398,7 @@ def _of_onnx(
         graph = replace(found.graph, output_names=tuple(names)) if names else found.graph
         graph = passes.simplify(graph)
         graph = narrow.narrowed(graph) if math == "bfloat16" else graph
+        graph = rounded.rounded(graph) if math == "int8" else graph
         return graph if state is None else in_place.with_states(graph, state), found
 
     facts, graph, again = origin.known(), None, None

@@ -11,29 +11,16 @@ from dataclasses import replace
 
 from tilewright.contract.surroundings import ALONE, Setting
 from tilewright.front.models import Model, ModelSet, Task, Tunable
-from tilewright.ground.errors import BuildError
 from tilewright.records.rows import ModelRow, ModelTask
 from tilewright.search.objectives import ObjectiveModel
 from tilewright.search.tasks import TuningTask
-from tilewright.target import CpuTarget, Target
+from tilewright.target import Target
 
 
 def parts_of(models: Sequence[Tunable], target: Target) -> list[Task | Model]:
     """What is to be tuned, with every shape of a ModelSet as a model of its own."""
     parts = [m for each in models for m in (each.models if isinstance(each, ModelSet) else [each])]
     return [m if isinstance(m, Task) else m.for_target(target) for m in parts]
-
-
-def check_measurable(models: Sequence[Task | Model], target: Target) -> None:
-    """Raise BuildError for sizes on a target whose programs are measured without them."""
-    for m in () if isinstance(target, CpuTarget) else models:
-        sizes = m.dag.sizes if isinstance(m, Task) else m.graph.sizes
-        if sizes:
-            raise BuildError(
-                f"{m.name} has sizes ({', '.join(map(str, sizes))}), with which programs are "
-                f"measured on CPUs only: compile it untuned, or give them numbers when the model "
-                f"is loaded (shapes={{…}}, --shape)"
-            )
 
 
 def tasks_of(model: Task | Model) -> list[TuningTask]:

@@ -62,6 +62,7 @@ class GraphBuilder:
         self.vectors: dict[Value, Array] = {}
         self._computed: dict[Value, Value] = {}
         self._selected: dict[Hashable, tuple[Expr, tuple[Value, ...]]] = {}
+        self._checked: dict[Hashable, Value] = {}
 
     def unique(self, wish: str) -> str:
         """`wish`, or `wish_2`, `wish_3`, … when it is taken."""
@@ -90,6 +91,14 @@ class GraphBuilder:
         value = Value(self.unique(name), extents.shape, as_dtype(dtype).name)
         self.vectors[value] = extents
         return value
+
+    def number(self, name: str, extent: Extent, dtype: str) -> Value:
+        """A whole number, which may be over sizes, as a scalar."""
+        scalar = np.empty((), object)
+        scalar[()] = extent
+        if isinstance(extent, int):
+            return self.constant(name, scalar.astype(dtype))
+        return self.vector(name, scalar, dtype)
 
     def tensor(self, value: Value) -> Value:
         """`value`, computed where it is a vector."""
@@ -131,7 +140,8 @@ class GraphBuilder:
         """Append a control-flow node, whose outputs are returned."""
         match what:
             case Loop():
-                op, results, trips = "loop", what.body.outputs, what.trips
+                op, trips, end = "loop", what.trips, what.carried
+                results = (*what.body.inputs[1 : 1 + end], *what.body.outputs[end:])
                 self._check_rows(what)
                 rows = (0 if trips is None else trips,)
                 leading: list[Shape] = [()] * what.carried + [rows] * what.stacked
@@ -178,11 +188,27 @@ class GraphBuilder:
             self._selected[key] = Var(size.name), self.control(what, inputs, name)
         return self._selected[key]
 
+    def checked(self, value: Value, wanted: Extent, reason: str) -> Value:
+        """Whole numbers that are all `wanted`: else the run ends with the `reason`. The same for
+        the same question.
+        """
+        key = value, wanted, reason
+        if key not in self._checked:
+            number = self.number(f"{value.name}.n", wanted, value.dtype)
+            gap = self.emit("absolute", self.emit("subtract", value, number))
+            gap = self.emit("reduce_max", gap, axes=tuple(range(gap.rank)), keepdims=False)
+            fits = self.emit("equal", gap, self.constant("zero", np.zeros((), gap.dtype)))
+            then, refused = (BodyBuilder(f"{value.name}.{n}", self.sizes) for n in ("then", "else"))
+            then.share([value])
+            refused.share([value])
+            others = refused.control(Refusal(reason, (value,)), (), "refused")
+            choice = Branches(then.finish(then.inputs), refused.finish(others))
+            (self._checked[key],) = self.control(choice, [fits, value], value.name)
+        return self._checked[key]
+
     def renamed(self, value: Value, axis: int, extent: Extent, size: Size) -> Value:
         """`value` with `size`, which becomes its `extent` along `axis`, in place of that."""
-        scalar = np.empty((), object)
-        scalar[()] = extent
-        length = self.vector(f"{value.name}.n", scalar, "int64")
+        length = self.number(f"{value.name}.n", extent, "int64")
         what = Selection("number", (Value("n", (), "int64"),), size=size, limit=size.most)
         self.control(what, [length], f"{value.name}.n")
         steps = self.constant(f"{value.name}.steps", np.arange(size.most))
@@ -201,9 +227,10 @@ class GraphBuilder:
         self.sizes += tuple(s for s in dict.fromkeys(computed) if s.name not in known)
 
     def _check_rows(self, loop: Loop) -> None:
-        """Raise ExprError for results of a step whose extents the step itself computes."""
+        """Raise ExprError for rows whose extents are another step's own."""
         own = {s.name for node in loop.body.nodes for s in computed_sizes(node)}
-        for value in loop.body.outputs:
+        own |= {g.size.name for g in loop.growth}
+        for value in loop.body.outputs[loop.carried :]:
             if own & sizes_of(value.extents):
                 raise ExprError(f"each step gives {value}, as many as it finds")
 
@@ -343,9 +370,9 @@ class BodyBuilder(GraphBuilder):
         """The values of the graph around, in the order of the inputs."""
         return tuple(self._inner)
 
-    def carry(self, start: Value) -> Value:
-        """What a loop carries, `start` at first."""
-        return self.input(start.name, start.extents, start.dtype)
+    def carry(self, start: Value, extents: Shape | None = None) -> Value:
+        """What a loop carries, `start` at first; of other `extents` where these change."""
+        return self.input(start.name, start.extents if extents is None else extents, start.dtype)
 
     def row(self, array: Value) -> Value:
         """The row of `array` that belongs to a step."""

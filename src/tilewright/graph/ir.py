@@ -31,7 +31,7 @@ import numpy as np
 
 from tilewright.contract.sizes import Size, Sizes, checked_sizes
 from tilewright.expr.dtypes import dtype as as_dtype
-from tilewright.expr.nodes import Expr, Extent, Shape
+from tilewright.expr.nodes import Expr, Extent, Shape, Var
 from tilewright.expr.operators.shapes import numbers
 from tilewright.expr.sizes import extent_at
 from tilewright.expr.text import extent_text
@@ -84,6 +84,23 @@ class Value:
         return f"{self.name}: {self.dtype}[{', '.join(map(extent_text, self.extents))}]"
 
 
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """A size of what a loop carries: it is `start` when the loop begins, and after a step what
+    `after` was in it. More than its most, and the run ends with the `reason`; "" where that cannot
+    be.
+    """
+
+    size: Size
+    start: Extent
+    after: Extent
+    reason: str = ""
+
+    def __str__(self) -> str:
+        ends = map(extent_text, (self.start, self.after))
+        return f"{self.size.name} = {', then '.join(ends)}"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Loop:
     """What a `loop` node does: `body` again and again, `trips` times at most.
@@ -99,6 +116,9 @@ class Loop:
     With `conditional` the first carried value is a
     bool: a step runs while it is true. Rows are those of the leading dimension; `backwards` names,
     for each scanned and then each stacked array, whether the first step has the last row.
+
+    Extents of carried values may change from step to step: they are sizes then, and `growth` says
+    how these do.
     """
 
     body: Graph
@@ -108,6 +128,7 @@ class Loop:
     backwards: tuple[bool, ...]
     counted: bool = False
     conditional: bool = False
+    growth: tuple[Growth, ...] = ()
 
     @property
     def bodies(self) -> tuple[Graph, ...]:
@@ -125,7 +146,7 @@ class Loop:
     def __str__(self) -> str:
         often = "" if self.trips is None else f"x{extent_text(self.trips)}"
         often = "xtrips" if self.counted else often
-        return " ".join(filter(None, (often, "while" if self.conditional else "")))
+        return " ".join(filter(None, (often, "while" * self.conditional, *map(str, self.growth))))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -339,7 +360,7 @@ class _AtValues:
         if control is not None:
             control = control.with_bodies([self.graph(g) for g in control.bodies])
         if isinstance(control, Loop):
-            control = replace(control, trips=self.attribute(control.trips))
+            control = replace(control, trips=self.attribute(control.trips), growth=())
         return Node(
             node.op,
             tuple(map(self.value, node.inputs)),
@@ -415,11 +436,15 @@ def _check_control(node: Node) -> None:
             return
         case Loop(body=body) as loop:
             given = [_type(v) for v in node.inputs[loop.counted :]]
-            rows = range(loop.carried, loop.carried + loop.scanned)
-            given = [(t[0][1:], t[1]) if i in rows else t for i, t in enumerate(given)]
             results = [_type(v) for v in node.outputs]
-            made = results[: loop.carried] + [(s[1:], d) for s, d in results[loop.carried :]]
-            pairs = [(body, [((), "int64"), *given], made)]
+            kept, stacked = results[: loop.carried], results[loop.carried :]
+            begins = _at_ends(kept, {g.size.name: g.start for g in loop.growth})
+            if given[: loop.carried] != begins:
+                raise VerifyError(f"{node}: it begins with {given} where {begins} is meant")
+            rows = [(s[1:], d) for s, d in given[loop.carried :][: loop.scanned]]
+            inputs = [((), "int64"), *kept, *rows, *given[loop.carried + loop.scanned :]]
+            after = _at_ends(kept, {g.size.name: g.after for g in loop.growth})
+            pairs = [(body, inputs, [*after, *((s[1:], d) for s, d in stacked)])]
         case Branches() as choice:
             given = [_type(v) for v in node.inputs[1:]]
             pairs = [(g, given, [_type(v) for v in node.outputs]) for g in choice.bodies]
@@ -428,6 +453,16 @@ def _check_control(node: Node) -> None:
         found = [[_type(v) for v in values] for values in (graph.inputs, graph.outputs)]
         if found != [inputs, outputs]:
             raise VerifyError(f"{node}: its graph has {found} where {[inputs, outputs]} is meant")
+
+
+def _at_ends(
+    types: Sequence[tuple[Shape, str]], ends: Mapping[str, Extent]
+) -> list[tuple[Shape, str]]:
+    """Those of carried values before or after a step."""
+    return [
+        (tuple(ends.get(e.name, e) if isinstance(e, Var) else e for e in shape), kind)
+        for shape, kind in types
+    ]
 
 
 def _type(value: Value) -> tuple[Shape, str]:
@@ -458,7 +493,7 @@ def live_nodes(nodes: Iterable[Node], outputs: Iterable[Value]) -> tuple[Node, .
         kept.append(node)
         needed.update(node.inputs)
         if computes:
-            sizes.update(_sizes_read(node))
+            sizes.update(sizes_read(node))
     return tuple(reversed(kept))
 
 
@@ -477,17 +512,20 @@ def computed_sizes(node: Node) -> Sizes:
         case Selection(size=size):
             return () if size is None else (size,)
         case control:
-            return tuple(s for g in control.bodies for n in g.nodes for s in computed_sizes(n))
+            grown = [g.size for g in control.growth] if isinstance(control, Loop) else []
+            inner = (s for g in control.bodies for n in g.nodes for s in computed_sizes(n))
+            return (*grown, *inner)
 
 
-def _sizes_read(node: Node) -> set[str]:
+def sizes_read(node: Node) -> set[str]:
     """The sizes that a node, or one of a graph within it, asks for."""
     values = (*node.inputs, *node.outputs)
     found = sizes_of((*(v.extents for v in values), *node.attributes.values()))
     if isinstance(node.control, Selection):
         found |= sizes_of((node.control.limit, *node.control.numbers))
     elif node.control is not None:
-        found |= {s for g in node.control.bodies for n in g.nodes for s in _sizes_read(n)}
+        found |= {s for g in node.control.bodies for n in g.nodes for s in sizes_read(n)}
     if isinstance(node.control, Loop):
-        found |= sizes_of(node.control.trips)
+        ends = (end for g in node.control.growth for end in (g.start, g.after))
+        found |= sizes_of((node.control.trips, *ends))
     return found

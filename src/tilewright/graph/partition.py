@@ -245,7 +245,8 @@ class _Cutter:
         ]
         for node in graph.nodes:
             if node.control is not None:
-                found.append((order[node.output], self.control(node, node.control, times)))
+                call = self.control(node, node.control, times, graph.sizes)
+                found.append((order[node.output], call))
         return tuple(call for _, call in sorted(found, key=lambda f: f[0]))
 
     def subgraph(self, group: FusionGroup, times: int, sizes: Sizes) -> Subgraph:
@@ -258,7 +259,7 @@ class _Cutter:
         constants = tuple(values[t.name] for t in dag.constants)
         return Subgraph(group.exit.name, key, inputs, constants, group.exit, dag.sizes)
 
-    def control(self, node: Node, what: Control, times: int) -> ControlCall:
+    def control(self, node: Node, what: Control, times: int, sizes: Sizes) -> ControlCall:
         match what:
             case Selection():
                 return SelectionCall(node, what)
@@ -276,7 +277,7 @@ class _Cutter:
                 captured = body.inputs[end + what.scanned :]
                 outside = node.inputs[what.counted + end - 1 + what.scanned :]
                 self.views.update(zip(captured, outside, strict=True))
-                often = 1 if what.trips is None else mean(what.trips, body.sizes)
+                often = 1 if what.trips is None else mean(what.trips, sizes)
                 region = Region(body, self.calls(body, times * often))
                 return LoopCall(node, what, region, self.spares(node, what))
 

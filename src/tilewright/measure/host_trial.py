@@ -11,9 +11,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -25,7 +23,7 @@ from tilewright.measure.trial import (
     Floats,
     LoadedCandidate,
 )
-from tilewright.measure.trial_task import FixedTask
+from tilewright.measure.trial_task import FixedTask, beginning, is_written
 from tilewright.runtime.buffers import NUMPY_START, WRITTEN_SLACK, GuardedBuffer, staggered
 from tilewright.runtime.cpu import LoadedKernel, Region, pointer_array
 from tilewright.target import CpuTarget
@@ -35,16 +33,6 @@ PACKED_BYTES = 256 << 20  # of packed constants that are kept for the next candi
 
 class HostTask(FixedTask):
     """In guarded memory: what a candidate breaks, it breaks for itself."""
-
-    @property
-    def sizes(self) -> Mapping[str, int]:
-        """What a program is given."""
-        return {} if self.place is None else self.place.point.values
-
-    def live(self, spec: BufferSpec, buffer: GuardedBuffer) -> Array:
-        """The part of an output's memory that is its value."""
-        shape = spec.shape if self.place is None else self.place.shapes[spec.name]
-        return _part(_view(spec, buffer), shape)
 
     def _hold(self, reference: Artifact, given: Mapping[str, Array]) -> None:
         self._inputs = reference.inputs
@@ -77,14 +65,11 @@ class HostTask(FixedTask):
         held = {id(b): b.nbytes for b in (*own, *self._reference.memory)}  # which shares inputs
         return sum(held.values()) + self.expected.nbytes
 
-    @contextmanager
-    def loaded(self, artifact: Artifact) -> Iterator[LoadedCandidate]:
-        with LoadedKernel(artifact) as kernel:
-            yield self.placed(kernel, artifact)
+    def program(self, artifact: Artifact) -> LoadedKernel:
+        return LoadedKernel(artifact)
 
-    def placed(self, kernel: LoadedKernel, artifact: Artifact) -> LoadedCandidate:
-        """A program that is loaded, with its memory."""
-        return _OnHost(self, kernel, artifact, self._results)
+    def placed(self, program: LoadedKernel, artifact: Artifact) -> LoadedCandidate:
+        return _OnHost(self, program, artifact, self._results)
 
     def baseline(self) -> LoadedCandidate:
         return self._reference
@@ -158,7 +143,7 @@ class _OnHost:
 
     def outputs(self) -> list[Array]:
         pairs = zip(self._artifact.outputs, self.results, strict=True)
-        return [self._task.live(s, b) for s, b in pairs]
+        return [self._task.live(s.name, _view(s, b)) for s, b in pairs]
 
     def mark(self) -> None:
         """Make what is written beyond the sizes visible."""
@@ -187,8 +172,8 @@ class _OnHost:
         """Raise RunError if the kernel wrote beside its buffers, or beyond the sizes."""
         self._bound.check_slack(self._artifact, self.results)
         for spec, buffer in zip(self._artifact.outputs, self.results, strict=True):
-            live = self._task.live(spec, buffer)
-            if live.nbytes < spec.bytes and _written(buffer.data) > _written(live):
+            live = self._task.live(spec.name, _view(spec, buffer))
+            if is_written(buffer.data, live, WRITTEN_SLACK):
                 raise RunError(f"{self._artifact.entry} wrote {spec.name} beyond its sizes")
 
 
@@ -221,21 +206,9 @@ def _guarded(spec: BufferSpec, array: Array, start: int) -> GuardedBuffer:
     buffer = GuardedBuffer(spec.bytes, start=start)
     if array.shape != spec.shape:
         buffer.fill()
-    np.copyto(_part(_view(spec, buffer), array.shape), array)
+    np.copyto(beginning(_view(spec, buffer), array.shape), array)
     buffer.set_writable(False)
     return buffer
-
-
-def _part(array: Array, shape: Sequence[int]) -> Array:
-    """The beginning of an array along every dimension."""
-    first: tuple[Any, ...] = (*map(slice, shape), ...)
-    found: Array = array[first]
-    return found
-
-
-def _written(array: Array) -> int:
-    """How many of its bytes are unlike those beyond a size."""
-    return int(np.count_nonzero(np.ascontiguousarray(array).view(np.uint8) != WRITTEN_SLACK))
 
 
 def _new_results(outputs: Sequence[BufferSpec], first: int) -> list[GuardedBuffer]:

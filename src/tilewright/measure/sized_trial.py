@@ -20,7 +20,6 @@ from tilewright.contract.artifact import Artifact
 from tilewright.contract.surroundings import Setting
 from tilewright.ground.errors import RunError, WrongAnswer
 from tilewright.measure.gate import Tolerance
-from tilewright.measure.host_trial import HostTask
 from tilewright.measure.inputs import InputKind, Place
 from tilewright.measure.trial import (
     Floats,
@@ -30,12 +29,12 @@ from tilewright.measure.trial import (
     Timing,
     once,
 )
-from tilewright.measure.trial_task import TrialTask
-from tilewright.runtime.cpu import LoadedKernel
+from tilewright.measure.trial_task import FixedTask, TrialTask, trial_task_of
+from tilewright.target import Target
 
 
 class SizedTask(TrialTask):
-    """One HostTask a place, all with the constants of the first."""
+    """A task a place, all with the constants of the first."""
 
     def __init__(
         self,
@@ -47,10 +46,11 @@ class SizedTask(TrialTask):
         places: Sequence[Place],
     ) -> None:
         """See `FixedTask`. Raises RunError when the reference cannot run here."""
-        self._parts: list[HostTask] = []
+        kind = trial_task_of(Target.parse(reference.target))
+        self._parts: list[FixedTask] = []
         for place in places:
             first = self._parts[0] if self._parts else None
-            part = HostTask(reference, kinds, tolerance, seed, setting, place, first)
+            part = kind(reference, kinds, tolerance, seed, setting, place, first)
             self._parts.append(part)
         self._places = places
         self.expected = self._parts[0].expected
@@ -70,10 +70,13 @@ class SizedTask(TrialTask):
 
     @contextmanager
     def loaded(self, artifact: Artifact) -> Iterator[LoadedCandidate]:
-        with LoadedKernel(artifact) as kernel:
-            programs = [part.placed(kernel, artifact) for part in self._parts]
-            self._candidate = _AtPlaces(self._places, programs)
-            yield self._candidate
+        try:
+            with self._parts[0].program(artifact) as program:
+                programs = [part.placed(program, artifact) for part in self._parts]
+                self._candidate = _AtPlaces(self._places, programs)
+                yield self._candidate
+        finally:
+            self.spoilt = self._parts[0].spoilt
 
     def run(self, artifact: Artifact, options: RunOptions, retry: Retry = once) -> Timing:
         """See `TrialTask.run`. Where other data are read between calls, most of the time goes by
@@ -85,8 +88,9 @@ class SizedTask(TrialTask):
         timing.points_s = self._candidate.points_s(statistics.median(timing.latencies_s))
         return timing
 
-    def baseline(self) -> LoadedCandidate:
-        return _AtPlaces(self._places, [part.baseline() for part in self._parts])
+    def baseline(self) -> LoadedCandidate | None:
+        found = [program for part in self._parts if (program := part.baseline())]
+        return _AtPlaces(self._places, found) if found else None
 
 
 class _AtPlaces:

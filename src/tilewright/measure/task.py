@@ -154,7 +154,7 @@ class MeasureTask:
                 limits = self.tolerance.limits(expected, tensor.dtype.name) * rounding
                 got = got.astype(np.float64)
             bad = wrong_elements(got, expected, limits)
-            if bad is None or np.count_nonzero(bad) <= self.tolerance.flips * got.size:
+            if bad is None or np.count_nonzero(bad) <= math.ceil(self.tolerance.flips * got.size):
                 continue
             first = int(np.argmax(bad))
             position = tuple(int(i) for i in np.unravel_index(probes[first], static_shape(tensor)))

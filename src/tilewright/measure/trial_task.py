@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -111,6 +111,28 @@ class FixedTask(TrialTask):
         self.reference_s = time.perf_counter() - started
         self.expected = Expected(reference, self._outputs, tolerance)
 
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        """What a program is given."""
+        return {} if self.place is None else self.place.point.values
+
+    def live(self, name: str, array: Array) -> Array:
+        """The part of an output's memory that is its value."""
+        return array if self.place is None else beginning(array, self.place.shapes[name])
+
+    @contextmanager
+    def loaded(self, artifact: Artifact) -> Iterator[LoadedCandidate]:
+        with self.program(artifact) as program:
+            yield self.placed(program, artifact)
+
+    @abstractmethod
+    def program(self, artifact: Artifact) -> AbstractContextManager[Any]:
+        """A program that is loaded. Raises RunError where it cannot be."""
+
+    @abstractmethod
+    def placed(self, program: Any, artifact: Artifact) -> LoadedCandidate:
+        """What `program` gave, with the memory of this task."""
+
     @abstractmethod
     def _hold(self, reference: Artifact, given: Mapping[str, Array]) -> None:
         """Allocate memory, with the inputs and constants in it."""
@@ -122,6 +144,22 @@ class FixedTask(TrialTask):
     def values_at(self, probes: Sequence[Sequence[int]]) -> list[bytes]:
         pairs = zip(self._outputs, probes, strict=True)
         return [y.reshape(-1)[np.array(p, dtype=np.int64)].tobytes() for y, p in pairs]
+
+
+def beginning(array: Array, shape: Sequence[int]) -> Array:
+    """The beginning of an array along every dimension."""
+    first: tuple[Any, ...] = (*map(slice, shape), ...)
+    found: Array = array[first]
+    return found
+
+
+def is_written(whole: Array, live: Array, byte: int) -> bool:
+    """Whether memory beyond what is `live` of it has not only this `byte`."""
+
+    def others(array: Array) -> int:
+        return int(np.count_nonzero(np.ascontiguousarray(array).view(np.uint8) != byte))
+
+    return live.nbytes < whole.nbytes and others(whole) > others(live)
 
 
 def trial_task_of(target: Target) -> type[FixedTask]:

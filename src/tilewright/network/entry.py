@@ -22,7 +22,7 @@ ns) for each.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -139,6 +139,22 @@ class Refuse:
 
 
 @dataclass(frozen=True, slots=True)
+class Limit:
+    """The end of the run, for reason `refusal`, where a number of the call is more than `most`."""
+
+    number: CallValue
+    most: int
+    refusal: int
+
+
+@dataclass(frozen=True, slots=True)
+class Resize:
+    """Sizes of the call become numbers, all at once, and others follow from them."""
+
+    sizes: tuple[tuple[CallValue, int | CallValue], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Select:
     """A call of the library function `entry` with arrays and numbers (`runtime/c/select.h`). Its
     answer is the value `size`, if there is one, from which others follow; more than `limit`, or
@@ -153,7 +169,9 @@ class Select:
     refusal: int | None
 
 
-Action: TypeAlias = KernelCall | Copy | CopyRows | RepeatedCalls | Branch | Refuse | Select
+Action: TypeAlias = (
+    KernelCall | Copy | CopyRows | RepeatedCalls | Branch | Refuse | Limit | Resize | Select
+)
 
 
 CLOCK_MONOTONIC = 1
@@ -287,6 +305,10 @@ class _Body:
                 self.store(number)
                 self.lines += ["  ret void", f"after{self.names}:"]
                 self.names += 1
+            case Limit(number, most, refusal):
+                self.limited(self.number(number), str(most), refusal)
+            case Resize(sizes):
+                self.sized({size: self.number(value) for size, value in sizes})
 
     def arguments(self, places: Sequence[Place]) -> list[str]:
         """What puts the buffers of a call where it expects them."""
@@ -303,16 +325,23 @@ class _Body:
             self.lines.append(f"  store i64 {self.number(number)}, ptr {slot}")
         count = self.new(f"call i64 @{action.entry}(ptr %args, ptr %numbers, ptr %workspace)")
         if action.refusal is not None:
-            wrong = self.new(f"icmp ugt i64 {count}, {self.number(action.limit)}")
-            at = self.names
-            self.lines += [f"  br i1 {wrong}, label %more{at}, label %fits{at}", f"more{at}:"]
-            self.store(action.refusal)
-            self.lines += ["  ret void", f"fits{at}:"]
+            self.limited(count, self.number(action.limit), action.refusal)
         if action.size is not None:
-            self.lines += [
-                f"  store i64 {count}, ptr {self.pointer(action.size)}",
-                f"  call void @{self.derive}(ptr %scratch)",
-            ]
+            self.sized({action.size: count})
+
+    def limited(self, count: str, most: str, refusal: int) -> None:
+        """The end of the run where there are more."""
+        wrong = self.new(f"icmp ugt i64 {count}, {most}")
+        at = self.names
+        self.lines += [f"  br i1 {wrong}, label %more{at}, label %fits{at}", f"more{at}:"]
+        self.store(refusal)
+        self.lines += ["  ret void", f"fits{at}:"]
+
+    def sized(self, values: Mapping[CallValue, str]) -> None:
+        """Sizes get values, and what follows from them."""
+        for size, value in values.items():
+            self.lines.append(f"  store i64 {value}, ptr {self.pointer(size)}")
+        self.lines.append(f"  call void @{self.derive}(ptr %scratch)")
 
     def store(self, status: int) -> None:
         """Leave the number of a refusal where the caller reads it."""

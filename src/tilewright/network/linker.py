@@ -32,7 +32,7 @@ from tilewright.expr.index.extents import mul, product, sub
 from tilewright.expr.nodes import Extent, Shape, Var
 from tilewright.expr.sizes import is_contiguous, least, most
 from tilewright.expr.tensors import canonical
-from tilewright.graph.ir import Value
+from tilewright.graph.ir import Growth, Value
 from tilewright.graph.partition import (
     AppendCall,
     Call,
@@ -55,9 +55,11 @@ from tilewright.network.entry import (
     CopyRows,
     InterfaceBuffer,
     KernelCall,
+    Limit,
     Place,
     Refuse,
     RepeatedCalls,
+    Resize,
     Row,
     Select,
     Slot,
@@ -266,9 +268,12 @@ class Linker:
     def _loop(self, call: LoopCall) -> tuple[Action, ...]:
         loop, body, number = call.loop, call.body.graph, self._loops
         self._loops += 1
-        carried = [self.place(v) for v in call.node.outputs[: loop.carried]]
-        inputs = call.node.inputs[loop.counted :]
-        starts = self._results(inputs[: loop.carried], carried)
+        inputs, kept = call.node.inputs[loop.counted :], call.node.outputs[: loop.carried]
+        carried = [self.place(v) for v in kept]
+        starts = self._resized(
+            [(g, g.start) for g in loop.growth],
+            self._results(inputs[: loop.carried], carried, kept),
+        )
         arrays = (*inputs[loop.carried :][: loop.scanned], *call.node.outputs[loop.carried :])
         rows = [
             self._row(array, number, backwards)
@@ -282,7 +287,7 @@ class Linker:
         actions = (
             *self._calls(call.body),
             *self._results(body.outputs[loop.carried :], stacked),
-            *self._hand_on(call, carried),
+            *self._resized([(g, g.after) for g in loop.growth], self._hand_on(call, carried)),
         )
         trips = None if loop.trips is None else self.values.number(loop.trips)
         repeat = RepeatedCalls(
@@ -306,17 +311,46 @@ class Linker:
     def _hand_on(self, call: LoopCall, carried: Sequence[Place]) -> tuple[Action, ...]:
         """Copies from what a step computed to what the next one reads."""
         spares = {i: self.place(v) for i, v in call.spares.items()}
-        results = call.body.graph.outputs
+        results, kept = call.body.graph.outputs, call.node.outputs
         first = self._results([results[i] for i in spares], list(spares.values()))
         rest = [i for i in range(len(carried)) if i not in spares]
-        second = self._results([results[i] for i in rest], [carried[i] for i in rest])
-        last = (self._copied(results[i], place, carried[i]) for i, place in spares.items())
+        second = self._results(
+            [results[i] for i in rest], [carried[i] for i in rest], [kept[i] for i in rest]
+        )
+        last = (
+            self._copied(results[i], place, carried[i], within=kept[i])
+            for i, place in spares.items()
+        )
         return (*first, *second, *last)
 
-    def _results(self, values: Sequence[Value], wanted: Sequence[Place]) -> tuple[Action, ...]:
-        """Copies of those of `values` that are not yet where they are wanted."""
-        pairs = [(v, self.place(v), w) for v, w in zip(values, wanted, strict=True)]
-        return tuple(self._copied(v, p, w) for v, p, w in pairs if p != w)
+    def _resized(
+        self, growth: Sequence[tuple[Growth, Extent]], copies: Sequence[Action]
+    ) -> tuple[Action, ...]:
+        """`copies` of what a loop carries, whose sizes become these extents then, where memory has
+        room for them.
+        """
+        if not growth:
+            return tuple(copies)
+        numbers = [(g, self.values.number(end)) for g, end in growth]
+        limits = (
+            Limit(n, g.size.most, self._refusal(g.reason))
+            for g, n in numbers
+            if g.reason and isinstance(n, CallValue)
+        )
+        sizes = tuple((self._size(g.size), n) for g, n in numbers)
+        return (*limits, *copies, Resize(sizes))
+
+    def _results(
+        self,
+        values: Sequence[Value],
+        wanted: Sequence[Place],
+        within: Sequence[Value] | None = None,
+    ) -> tuple[Action, ...]:
+        """Copies of those of `values` that are not yet where they are wanted, `within` memory that
+        lies as other values do.
+        """
+        rows = zip(values, map(self.place, values), wanted, within or values, strict=True)
+        return tuple(self._copied(v, p, w, within=m) for v, p, w, m in rows if p != w)
 
     def _copied(
         self,
@@ -392,6 +426,8 @@ class Linker:
                     return NetworkStep("append" if _appends(action) else "copy", 0)
                 case Refuse():
                     return NetworkStep("error", 0)
+                case Limit() | Resize():
+                    return NetworkStep("sizes", 0)
                 case Select(entry=entry):
                     return NetworkStep(entry.removeprefix("tw_"), 0)
                 case Branch(then=then, otherwise=otherwise):
@@ -421,7 +457,7 @@ def _appends(action: Action) -> bool:
 
 def _listed(steps: Sequence[NetworkStep]) -> str:
     """The kernels among `steps`."""
-    return ", ".join(s.kernel for s in steps if s.kernel != "copy")
+    return ", ".join(s.kernel for s in steps if s.kernel not in ("copy", "sizes"))
 
 
 def _read_as_they_are(partition: Partition) -> Iterator[Value]:

@@ -49,7 +49,7 @@ from tilewright.search.task_scheduler import TaskInfo
 from tilewright.space.by_size import SAVING, combined
 from tilewright.space.derivation import Rule
 from tilewright.space.space import Space
-from tilewright.target import Target
+from tilewright.target import CpuTarget, Target
 
 UNFINISHED = "unfinished"
 """The stage of a program that had no time to end, which is not known to fail."""
@@ -336,8 +336,11 @@ class TaskSearch:
         return batch
 
     def _by_size(self) -> list[Candidate]:
-        """What measured programs make together, if that is new and promises more than the best."""
-        found = combined(self.task.dag.sizes, self.points_s)
+        """What measured programs make together, if that is new and promises more than the best.
+        A GPU's launches know no conditions.
+        """
+        is_cpu = isinstance(self.space.target, CpuTarget)
+        found = combined(self.task.dag.sizes, self.points_s) if is_cpu else None
         if found is None or self.best_s is None:
             return []
         gene, seconds = found

@@ -57,6 +57,11 @@ HELPERS = {
     "mod": "T tw_mod_T(T a, T b) { if (b == 0 || b == -1) return 0; T r = a % b; return r != 0 && (r < 0) != (b < 0) ? r + b : r; }",  # noqa: E501
 }
 
+DOT4 = (
+    "int tw_dot4(int t, int a, int b) { int s = 0; for (int n = 0; n < 32; n += 8) "
+    "s += (a >> n & 255) * (((b >> n & 255) ^ 128) - 128); "
+    "return (int)((unsigned)t + (unsigned)s); }"
+)
 SWIZZLED = """\
 HELPER int tw_swizzled(int at, int unit, int shift, int mask) {
     return at ^ (at >> shift & mask) << unit;
@@ -282,6 +287,9 @@ class Expressions:
                 return f"({self.type_of(kind)})({x} < 0 ? -{x} : {x})", UNARY
             case "sortable":
                 return f"{self.sortable(kind)}({texts[0]})", ATOM
+            case "dot4":
+                self.helpers["tw_dot4"] = f"{self.dialect.helper} {DOT4}"
+                return f"tw_dot4({', '.join(texts)})", ATOM
             case _ if fn in NARROWING:
                 self.helpers[f"tw_{fn}"] = self.dialect.narrow_rounding(DTYPES[fn])
                 return f"tw_{fn}({texts[0]})", ATOM

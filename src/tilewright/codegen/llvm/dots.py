@@ -14,9 +14,9 @@ from tilewright.codegen.llvm.addresses import splat
 from tilewright.codegen.llvm.arithmetic import apply
 from tilewright.codegen.llvm.builder import Builder
 from tilewright.codegen.llvm.module import Module
-from tilewright.codegen.llvm.types import SsaValue, compute_type, shuffle_mask, vector
+from tilewright.codegen.llvm.types import SsaValue, compute_type, constant, shuffle_mask, vector
 from tilewright.expr.contraction.groups import narrow_factors
-from tilewright.expr.dtypes import INT16, INT32
+from tilewright.expr.dtypes import DTYPES, INT16, INT32
 from tilewright.expr.index.affine import Affine
 from tilewright.expr.nodes import Read
 from tilewright.nest.nodes import For, Store
@@ -38,6 +38,7 @@ NAMES = {
 }
 ELEMENTS = {"vpmaddwd": "i16", "vdpbf16ps": "bfloat"}
 NARROWEST = 4  # lanes of a sum
+BYTES = 4  # of a lane
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ def dot_product(
     or for all of them.
     """
     if dot.name == "vpmaddwd":
-        x, y = _words(b, x), _words(b, y)
+        x, y = (v if v.dtype == INT16 else _words(b, v) for v in (x, y))
     elif dot.name == "vpdpbusd" and x.dtype.kind == "int":  # the first is the unsigned one
         x, y = y, x
     count = max(sums.lanes, NARROWEST)
@@ -87,6 +88,49 @@ def dot_product(
     text = f"call {whole} {fn}({wide}, {kind} {x.text}, {kind} {y.text})"
     found = SsaValue(b.pure(text, wide.text, x.text, y.text), sums.dtype, count)
     return _resized(b, found, sums.lanes)
+
+
+def dot4(
+    b: Builder, m: Module, dot: Dot | None, total: SsaValue, x: SsaValue, y: SsaValue
+) -> SsaValue:
+    """`total` plus four products a lane, of the unsigned bytes of `x` and the signed ones of `y`:
+    by an instruction for bytes, or for words, if there is one for so many lanes.
+    """
+    lanes = total.lanes
+    if dot is None or lanes == 1 or (dot.name, 32 * max(lanes, NARROWEST)) not in NAMES:
+        for shift in range(0, 32, 8):
+            total = apply(b, "add", total, apply(b, "mul", *_octets(b, x, y, shift)))
+        return total
+    if dot.length == BYTES:
+        octets, pairs = vector("i8", BYTES * lanes), ((x, DTYPES["uint8"]), (y, DTYPES["int8"]))
+        factors = (
+            SsaValue(b.pure(f"bitcast {v} to {octets}", v.text), kind, BYTES * lanes)
+            for v, kind in pairs
+        )
+        return dot_product(b, m, dot, total, *factors)
+    for odd in (False, True):
+        total = dot_product(b, m, dot, total, *_halves(b, x, y, odd))
+    return total
+
+
+def _octets(b: Builder, x: SsaValue, y: SsaValue, shift: int) -> tuple[SsaValue, SsaValue]:
+    """One byte a lane of each, as int32."""
+    above, mask, moved, last = (constant(n, INT32, x.lanes) for n in (24 - shift, 255, shift, 24))
+    unsigned = apply(b, "and", apply(b, "lshr", x, moved), mask)
+    return unsigned, apply(b, "ashr", apply(b, "shl", y, above), last)
+
+
+def _halves(b: Builder, x: SsaValue, y: SsaValue, odd: bool) -> list[SsaValue]:
+    """Every other byte of each, as words of 16 bits."""
+    kind = vector("i16", 2 * x.lanes)
+    wide = [SsaValue(b.pure(f"bitcast {v} to {kind}", v.text), INT16, 2 * x.lanes) for v in (x, y)]
+    eight = constant(8, INT16, 2 * x.lanes)
+    low = apply(b, "lshr", wide[0], eight)
+    high = wide[1]
+    if not odd:
+        low = apply(b, "and", wide[0], constant(255, INT16, 2 * x.lanes))
+        high = apply(b, "shl", high, eight)
+    return [low, apply(b, "ashr", high, eight)]
 
 
 def _resized(b: Builder, x: SsaValue, lanes: int) -> SsaValue:

@@ -14,6 +14,7 @@ from functools import lru_cache
 from tilewright.ground.errors import BuildError
 from tilewright.ground.lazy import llvm
 from tilewright.target import CpuTarget
+from tilewright.target.dots import Dot, dots_of
 
 CODEGEN_LEVEL = 1
 
@@ -22,7 +23,8 @@ CODEGEN_LEVEL = 1
 class Features:
     """What instruction selection can use. `half` and `bfloat`: conversions of these; `rounding`:
     floor, ceil, ... are instructions; `mask_bits`: element widths with masked memory access;
-    `scales`: x * 2**n is an instruction, and so are m and n.
+    `scales`: x * 2**n is an instruction, and so are m and n; `bytes`: what multiplies unsigned
+    bytes and signed ones.
     """
 
     x86: bool
@@ -35,6 +37,7 @@ class Features:
     scales: bool
     libmvec: str
     """The libmvec variant letter ("e", "d", "b"), or "" where there is none."""
+    bytes: Dot | None = None
 
     def libmvec_lanes(self, bits: int) -> int:
         """Lanes of a libmvec call on elements of `bits`."""
@@ -49,8 +52,9 @@ def features(target: CpuTarget) -> Features:
     def has(name: str, implied: bool) -> bool:
         return f"+{name}" in words or (implied and f"-{name}" not in words)
 
+    found = next((dot for dot in dots_of(target) if dot.multiplies("uint8", "int8")), None)
     if not target.architecture.startswith(("x86_64", "amd64")):
-        return Features(False, True, True, False, False, True, (), False, "")
+        return Features(False, True, True, False, False, True, (), False, "", found)
     wide = has("avx512bw", target.vector_bits >= 512) and target.vector_bits >= 512
     avx2 = has("avx2", target.vector_bits >= 256)
     masks = (8, 16, 32, 64) if wide else (32, 64) if avx2 else ()
@@ -66,6 +70,7 @@ def features(target: CpuTarget) -> Features:
         mask_bits=masks,
         scales=wide and has("avx512vl", True),
         libmvec=variant if glibc else "",
+        bytes=found,
     )
 
 

@@ -23,6 +23,7 @@ from tilewright.codegen.llvm.arithmetic import (
 )
 from tilewright.codegen.llvm.builder import Builder
 from tilewright.codegen.llvm.conversions import from_storage, to_storage
+from tilewright.codegen.llvm.dots import dot4
 from tilewright.codegen.llvm.machine import Features
 from tilewright.codegen.llvm.module import Module
 from tilewright.codegen.llvm.polynomials import Polynomials
@@ -70,6 +71,8 @@ class MathLibrary:
                 return self._shift(fn, x, args[1])
             case "fma" if x.dtype.is_float:
                 return fma(self.b, self.m, self.features.fma, *args)
+            case "dot4":
+                return dot4(self.b, self.m, self.features.bytes, *args)
             case _ if fn in NARROWING:
                 raw = to_storage(self.b, x, DTYPES[fn], self.features)
                 return from_storage(self.b, raw, DTYPES[fn], x.lanes, self.features)

@@ -7,6 +7,7 @@ Layouts are channels last: activations [n, *spatial, c], weights [*kernel, c, o]
 returned stage; the stages before it are called `<name>_pad`, `<name>_sum` and so on.
 """
 
+from tilewright.expr.operators.byte_products import byte_dense, byte_totals, byte_words
 from tilewright.expr.operators.convolution import (
     capsule_conv2d,
     conv,

@@ -143,9 +143,9 @@ def scatter_nd(
     `indices` [n, depth] name the leading `depth` dimensions, `updates` are [n, *the others]. Order,
     range and `reduction` as in `scatter_elements`.
     """
-    shape = numbers(x.shape, name)
-    count, depth = numbers(indices.shape, name)
-    if numbers(updates.shape, name) != (count, *shape[depth:]):
+    shape, (count, last) = x.shape, indices.shape
+    depth = number(last, name)
+    if updates.shape != (count, *shape[depth:]):
         raise ExprError(f"{name}: indices {indices.shape}, updates {updates.shape} for {shape}")
 
     def meant(index: tuple[Any, ...], k: Any) -> Expr:

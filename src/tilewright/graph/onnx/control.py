@@ -14,38 +14,30 @@ shapes change from step to step can only be written out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 import onnx
 
-from tilewright.expr.index.extents import minimum, plain
 from tilewright.expr.nodes import Extent
 from tilewright.expr.operators.shapes import number
 from tilewright.expr.sizes import most
 from tilewright.graph.builder import BodyBuilder, GraphBuilder
-from tilewright.graph.ir import Array, Branches, Loop, Node, Refusal, Value, live_nodes
+from tilewright.graph.ir import Branches, Loop, Refusal, Value
 from tilewright.graph.onnx.gradient import gradients
+from tilewright.graph.onnx.loops import LoopNode, tensor
 from tilewright.graph.onnx.ops.call import Known, Rejected
 from tilewright.graph.onnx.region import SubgraphImporter
-from tilewright.graph.onnx.rows import Ends
-from tilewright.graph.passes.fold_constants import evaluate
 from tilewright.ground.errors import ExprError
 
 WRITTEN_OUT = 4
 """Bodies that run no more often than this are written out, if their course is known."""
 
-ENDLESS = 2**31
-"""Trip counts from here on mean that the condition ends a loop."""
-
 MOST_ITERATIONS = 4096
 """A longer loop would become a program that nobody wants to wait for."""
-
-LONGEST_COURSE = 1 << 14
-"""Steps that are followed to see where a condition ends a loop: a few seconds."""
 
 
 Branch: TypeAlias = tuple[BodyBuilder, list[Value]]
@@ -54,7 +46,7 @@ Branch: TypeAlias = tuple[BodyBuilder, list[Value]]
 
 def if_(region: SubgraphImporter, inputs: Sequence[Known]) -> Sequence[Known]:
     """The branch that a constant condition chooses, or a choice between both."""
-    attributes, condition = region.attributes, _tensor(inputs[0])
+    attributes, condition = region.attributes, tensor(inputs[0])
     names = ("then", "else")
     if condition.constant is not None:
         return region.run(attributes[f"{names[not condition.constant.item()]}_branch"], ())
@@ -102,7 +94,7 @@ def _branch(region: SubgraphImporter, name: str, graph: onnx.GraphProto) -> Bran
     body, noted = BodyBuilder(f"{region.name}.{name}", region.builder.sizes), list[str]()
     try:
         with region.attempt(noted):
-            return body, [_tensor(v) for v in region.within(body, graph, ())]
+            return body, [tensor(v) for v in region.within(body, graph, ())]
     except (Rejected, ExprError) as refusal:
         reasons = [reason.removeprefix(f"{region.label}: ") for reason in noted]
         return f"its {name} branch cannot be taken: {'; '.join(reasons) or refusal}"
@@ -120,11 +112,14 @@ def loop(region: SubgraphImporter, inputs: Sequence[Known]) -> Sequence[Known]:
     """Few steps of a known course are written out; else it is a loop, if it can be one. What cannot
     be one could still be written out if its course were known: the refusal says so.
     """
-    course = [_tensor(v) for v in inputs[:2] if v is not None]
+    course = [tensor(v) for v in inputs[:2] if v is not None]
     is_known = all(v.is_constant for v in course)
-    count = None if inputs[0] is None else _tensor(inputs[0]).constant
+    count = None if inputs[0] is None else tensor(inputs[0]).constant
     few = count is not None and count.item() <= WRITTEN_OUT
-    looped: Way = partial(_loop_node, region, inputs)
+
+    def looped() -> Sequence[Known]:
+        return LoopNode.of(region, inputs).results()
+
     written: Way = partial(_loop_written_out, region, inputs)
     ways = [looped] if not is_known else [written, looped] if few else [looped, written]
     try:
@@ -158,115 +153,6 @@ def _first(region: SubgraphImporter, *ways: Way) -> Sequence[Known]:
             return last()
     except (Rejected, ExprError):
         raise asked from None
-
-
-def _loop_node(region: SubgraphImporter, inputs: Sequence[Known]) -> Sequence[Known]:
-    """One body for all steps. The condition that a step begins with is true."""
-    onnx_body, start = region.attributes["body"], [_tensor(v) for v in inputs[2:]]
-    condition = region.constant(np.array(True)) if inputs[1] is None else _tensor(inputs[1])
-    trips = None if inputs[0] is None else _tensor(inputs[0])
-    body = BodyBuilder(f"{region.name}.step", region.builder.sizes)
-    number, going = body.input("t", (), "int64"), body.input("going", (), "bool")
-    carried = [body.carry(v) for v in start]
-    given = [number, region.constant(np.array(True)), *carried]
-    after, *results = (_tensor(v) for v in region.within(body, onnx_body, given))
-    after = body.reshape(after, ())
-    _check_carried(start, results)
-    names = [*region.node.output] + [""] * (len(results) - len(region.node.output))
-    stacked = [v for v, name in zip(results, names, strict=True) if name][len(start) :]
-    count = _trip_count(region, trips)
-    counted = trips is not None and count is None
-    count = None if isinstance(count, int) and count >= ENDLESS else count
-    conditional = not all(v.constant is not None and v.constant.all() for v in (after, condition))
-    begins = condition.constant is not None and bool(condition.constant.all())
-    steps = _steps(body, after, results, start) if conditional and begins and not counted else None
-    if steps is not None:
-        count, conditional = steps if count is None else minimum(steps, count), False
-    rows = [n for n in names[len(start) :] if n]
-    ends = Ends(region, count, trips if counted else None)
-    if rows and (count is None or conditional):
-        decisive = next((v for v in (trips, condition, after) if v and not v.is_constant), None)
-        ends = ends.limited(rows[0], decisive, conditional)
-    if not conditional:
-        body.inputs.remove(going)
-    if ends.count == 0 and stacked:
-        raise Rejected("it never runs, so that its outputs have no shape")
-    if ends.count is None and ends.trips is None and not conditional:
-        raise Rejected("nothing ends it")
-    flags = [region.builder.reshape(condition, ())] if conditional else []
-    taken = ends.steps(body, 2 + len(start))
-    carried = [*([after] if conditional else []), *results[: len(start)], *taken]
-    what = Loop(
-        body.finish([*carried, *stacked]),
-        ends.count,
-        len(carried),
-        0,
-        (False,) * len(stacked),
-        ends.trips is not None,
-        conditional,
-    )
-    first = [] if ends.trips is None else [ends.trips]
-    none = [region.constant(np.array(0, np.int64)) for _ in taken]
-    given = [*first, *flags, *start, *none, *body.captured]
-    made = list(region.builder.control(what, given, region.name))
-    found = iter(ends.rows(made[: len(carried)], made[len(carried) :]))
-    kept = made[conditional : conditional + len(start)]
-    return [*kept, *(next(found) if n else None for n in names[len(start) :])]
-
-
-def _trip_count(region: SubgraphImporter, trips: Value | None) -> Extent | None:
-    """A trip count that is known, but for sizes."""
-    if trips is None:
-        return None
-    if trips.constant is not None:
-        return int(trips.constant.item())
-    extents = region.builder.vectors.get(trips)
-    return None if extents is None else plain(extents.item())
-
-
-def _steps(
-    body: BodyBuilder, after: Value, results: Sequence[Value], start: Sequence[Value]
-) -> int | None:
-    """How many steps a loop takes whose condition `after` one follows from the number of the step
-    and from carried values that do, too, and begin with constants; None for any other, and for a
-    course that is longer than `LONGEST_COURSE`.
-    """
-    number, _, *carried = body.inputs
-    pairs = list(zip(carried, results, start, strict=False))
-    wanted = [after]
-    while True:
-        nodes = live_nodes(body.nodes, wanted)
-        read = {*wanted, *(v for node in nodes for v in node.inputs)}
-        followed = [p for p in pairs if p[0] in read]
-        missing = [result for _, result, _ in followed if result not in wanted]
-        if not missing:
-            break
-        wanted += missing
-    begin = {v: first.constant for v, _, first in followed if first.constant is not None}
-    follows = read.intersection(body.inputs) <= {number, *begin}
-    if not follows or len(begin) < len(followed) or any(node.control for node in nodes):
-        return None
-    known: dict[Value, Array] = dict(begin)
-    for step in range(1, LONGEST_COURSE + 1):
-        known[number] = np.asarray(step - 1, np.int64)
-        made = _evaluated(nodes, known)
-        if not made(after).all():
-            return step
-        known = {v: made(result) for v, result, _ in followed}
-    return None
-
-
-def _evaluated(nodes: Sequence[Node], known: Mapping[Value, Array]) -> Callable[[Value], Array]:
-    """What a value is, once `nodes` are evaluated in turn."""
-    found = dict(known)
-
-    def array(value: Value) -> Array:
-        return found[value] if value.constant is None else value.constant
-
-    for node in nodes:
-        given = tuple(replace(v, constant=array(v)) for v in node.inputs)
-        found[node.output] = evaluate(replace(node, inputs=given))
-    return array
 
 
 def _check_carried(start: Sequence[Value], results: Sequence[Value]) -> None:
@@ -310,7 +196,7 @@ def scan(region: SubgraphImporter, inputs: Sequence[Known]) -> Sequence[Known]:
     def per(what: str, number: int) -> list[int]:
         return list(attributes.get(f"scan_{what}") or [0] * number)
 
-    scanned = [_tensor(v) for v in inputs[-count:]]
+    scanned = [tensor(v) for v in inputs[-count:]]
     axes = zip(per("input_axes", count), scanned, strict=True)
     found = _Scan(
         region,
@@ -348,13 +234,13 @@ class _Scan:
 
     def looped(self) -> Sequence[Known]:
         """One body for all slices; the scanned dimension becomes the leading one."""
-        builder, start = self.region.builder, [_tensor(v) for v in self.carried]
+        builder, start = self.region.builder, [tensor(v) for v in self.carried]
         pairs = zip(self.scanned, self.axes, strict=True)
         arrays = [builder.transpose(v, _moved(v.rank, a, 0)) for v, a in pairs]
         body = BodyBuilder(f"{self.region.name}.step", self.region.builder.sizes)
         body.input("t", (), "int64")
         given = [*map(body.carry, start), *map(body.row, arrays)]
-        results = [_tensor(v) for v in self.region.within(body, self.body, given)]
+        results = [tensor(v) for v in self.region.within(body, self.body, given)]
         _check_carried(start, results)
         backwards = tuple(map(bool, (*self.backwards, *self.out_backwards)))
         what = Loop(body.finish(results), self.length, len(start), len(arrays), backwards)
@@ -394,31 +280,25 @@ def gradient(region: SubgraphImporter, inputs: Sequence[Known]) -> Sequence[Know
     """Derivatives of the value `y` of this graph by the values `xs`, at these very values."""
     attributes = region.attributes
     xs, zs = ([n.decode() for n in attributes.get(k) or ()] for k in ("xs", "zs"))
-    values = [_tensor(region.named(n)) for n in xs]
+    values = [tensor(region.named(n)) for n in xs]
     if list(inputs) != [*values, *(region.named(n) for n in zs)]:
         raise Rejected("it asks for derivatives at other values than those that its y was made of")
     if any(v.is_constant for v in values):
         raise Rejected("it asks for derivatives by what is known: how y is made of it is not kept")
-    y = _tensor(region.named(attributes["y"].decode()))
+    y = tensor(region.named(attributes["y"].decode()))
     return list(gradients(region.builder, y, values))
 
 
 def _known(value: Known, what: str) -> Any:
-    tensor = _tensor(value)
-    if tensor.constant is None:
-        raise Rejected(f"its {what} ({tensor}) must be known at compile time", tensor)
-    return tensor.constant.item()
-
-
-def _tensor(value: Known) -> Value:
-    if not isinstance(value, Value):
-        raise Rejected("an input of it is no tensor")
-    return value
+    found = tensor(value)
+    if found.constant is None:
+        raise Rejected(f"its {what} ({found}) must be known at compile time", found)
+    return found.constant.item()
 
 
 def _stacked(region: SubgraphImporter, parts: Sequence[Known], axis: int) -> Value:
     """Equal shapes joined along a new dimension."""
-    tensors = [_tensor(p) for p in parts]
+    tensors = [tensor(p) for p in parts]
     at = axis % (tensors[0].rank + 1)
     known = [t.constant for t in tensors if t.constant is not None]
     if len(known) == len(tensors):

@@ -14,9 +14,10 @@ from typing import Any
 import onnx
 import onnx.defs
 
+from tilewright.expr.nodes import Shape
 from tilewright.expr.text import extent_text
 from tilewright.graph.ir import Value
-from tilewright.graph.onnx.ops.call import Known, Rejected, numpy_dtype
+from tilewright.graph.onnx.ops.call import Known, Rejected, Rows, numpy_dtype
 
 Functions = Mapping[tuple[str, str], onnx.FunctionProto]
 
@@ -93,12 +94,20 @@ def _check_inputs(schema: Any, inputs: Sequence[Known]) -> None:
 def _type(value: Known) -> onnx.TypeProto:
     """An ONNX type with its shape; an untyped one for an input that is left out."""
     if isinstance(value, Value):
-        kind = onnx.helper.np_dtype_to_tensor_dtype(numpy_dtype(value))
-        shape = [e if isinstance(e, int) else extent_text(e) for e in value.extents]
-        return onnx.helper.make_tensor_type_proto(kind, shape)
+        return _tensor_type(value, value.extents)
+    if isinstance(value, Rows):
+        rows = value.rows
+        element = onnx.TypeProto() if rows is None else _tensor_type(rows, rows.extents[1:])
+        return onnx.helper.make_sequence_type_proto(element)
     if value:  # a sequence, whose elements have one type
         return onnx.helper.make_sequence_type_proto(_type(value[0]))
     return onnx.TypeProto()
+
+
+def _tensor_type(like: Value, extents: Shape) -> onnx.TypeProto:
+    kind = onnx.helper.np_dtype_to_tensor_dtype(numpy_dtype(like))
+    shape = [e if isinstance(e, int) else extent_text(e) for e in extents]
+    return onnx.helper.make_tensor_type_proto(kind, shape)
 
 
 def _bound(

@@ -48,7 +48,7 @@ from tilewright.graph.onnx.fold import (
 from tilewright.graph.onnx.functions import definition, is_defined
 from tilewright.graph.onnx.limits import ADDRESSABLE, Allowance
 from tilewright.graph.onnx.ops import translator_of
-from tilewright.graph.onnx.ops.call import FewBits, Known, OperatorCall, Rejected, translate
+from tilewright.graph.onnx.ops.call import FewBits, Known, OperatorCall, Rejected, Rows, translate
 from tilewright.graph.onnx.region import Noted, SubgraphImporter
 from tilewright.graph.onnx.scope import (
     NameScope,
@@ -266,6 +266,9 @@ class Importer:
             return outer
         if isinstance(outer, tuple):
             return tuple(map(scope.capture, outer))
+        if isinstance(outer, Rows):
+            rows = None if outer.rows is None else scope.capture(outer.rows)
+            return replace(outer, rows=rows, more=tuple(map(scope.capture, outer.more)))
         return scope.capture(outer)
 
     def constant(self, name: str, array: Array) -> Value:

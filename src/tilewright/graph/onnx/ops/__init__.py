@@ -46,7 +46,7 @@ RANDOM = "it is random"
 STRING = "strings are not supported"
 OPTIONAL = "optional values are not supported"
 STATIC = "both branches must give the same types and ranks, unless its condition is constant"
-ROWS = "arrays that it stacks need a number of steps that is known at import"
+ROWS = "limits where data decide how many rows it stacks, or how much what it carries grows"
 
 UNSUPPORTED: dict[str, str] = {
     **dict.fromkeys(("Bernoulli", "RandomNormal", "RandomUniform", "Multinomial"), RANDOM),
@@ -83,7 +83,7 @@ MASKS = "no mask of four dimensions; no cache that is written in place"
 THEIR_LIMITS: dict[str, str] = {
     "Attention": f"{MASKS}; no rotary positions",
     "DynamicQuantizeLSTM": "its weights must be constant",
-    "GroupQueryAttention": "without keys and values of earlier calls",
+    "GroupQueryAttention": "keys of earlier calls are as many as there are, in no longer buffer",
     "MatMulNBits": "weights and zero points must be constant",
     "MultiHeadAttention": MASKS,
     **dict.fromkeys(

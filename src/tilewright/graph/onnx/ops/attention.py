@@ -4,8 +4,8 @@
     y = softmax(scores) v                  [batch, queries, heads · v's head size]
 
 Masks are integers there, and what is left out gets a large negative number instead of -∞. Keys and
-values of earlier calls are put before those of this one; caches that are written in place are not
-taken.
+values of earlier calls are put before those of this one; a buffer that is longer than what there is
+of them is not taken: a *state* is one in place.
 """
 
 from __future__ import annotations
@@ -18,14 +18,19 @@ from math import sqrt
 import ml_dtypes
 import numpy as np
 
-from tilewright.expr.index.extents import mul, sub
+from tilewright.expr.index.extents import add, mul, sub
 from tilewright.expr.nodes import Extent
-from tilewright.expr.operators.shapes import number
+from tilewright.expr.operators.shapes import Unequal, number
 from tilewright.expr.tensors import canonical
+from tilewright.expr.text import extent_text
 from tilewright.graph.ir import Value
 from tilewright.graph.onnx.ops.call import Known, OperatorCall, numpy_dtype
 from tilewright.graph.onnx.ops.quantised import matmul
 
+LENGTHS = (
+    "seqlens_k is not the position of the last new element: past_key and past_value must have as "
+    "many rows as there are"
+)
 LEFT_OUT = -10000.0  # what onnxruntime adds to a score that its mask leaves out
 
 
@@ -47,64 +52,106 @@ class Scores:
 def attend(call: OperatorCall, q: Value, k: Value, v: Value, how: Scores) -> tuple[Value, Value]:
     """The result [batch, queries, heads · size] and the scores, for q, k, v [batch, heads, ..].
 
-    Where q has more heads than k and v, several of them next to each other share one of these.
+    Where q has more heads than k and v, several of them next to each other share one of these:
+    their rows are multiplied together.
     """
     batch, heads, queries, size = q.extents
     shared, keys = k.extents[1], k.extents[2]
-    reshape = call.builder.reshape
+    reshape, each = call.builder.reshape, number(heads, q.name) // number(shared, k.name)
+    if each > 1 and not isinstance(queries, int):
+        return _attend_in_turns(call, q, k, v, how)
     rows = reshape(q, (batch, shared, heads // shared * queries, size))
     scores = call.emit("matmul", rows, call.builder.transpose(k, (0, 1, 3, 2)))
-    scores = reshape(scores, (batch, heads, queries, keys))
-    scores = call.emit("multiply", scores, call.literal(how.scale or 1 / sqrt(size), scores))
-    if how.softcap:
-        limit = call.literal(how.softcap, scores)
-        scores = call.emit("multiply", call.emit("tanh", call.emit("divide", scores, limit)), limit)
-    for bias in how.added:
-        scores = call.emit("add", scores, bias)
-    if how.causal and queries != 1:
-        scores = _without_later(call, scores, how.window)
-    shares = _softmax(call, scores, how.sink)
+    scores = _scored(call, reshape(scores, (batch, heads, queries, keys)), size, how, how.added)
+    if how.causal and (queries != 1 or how.window > 0):
+        scores = _kept_ones(call, scores, _seen(call, queries, keys, how.window))
+    shares = _softmax(call, scores, how.sink, (1, heads, 1, 1))
     shares = reshape(shares, (batch, shared, heads // shared * queries, keys))
     y = reshape(call.emit("matmul", shares, v), (batch, heads, queries, v.extents[3]))
     y = call.builder.transpose(y, (0, 2, 1, 3))
     return reshape(y, (batch, queries, heads * v.extents[3])), scores
 
 
-def _without_later(call: OperatorCall, scores: Value, window: int) -> Value:
-    """`scores` of keys that come after their query, or too far before it, as low as they can be."""
+def _attend_in_turns(
+    call: OperatorCall, q: Value, k: Value, v: Value, how: Scores
+) -> tuple[Value, Value]:
+    """The same of as many queries as a size says, whose heads take turns: so that no row's number
+    is divided by the size. Scores are [batch, shared, queries, each, keys].
+    """
+    batch, heads, queries, size = q.extents
+    shared, keys = k.extents[1], k.extents[2]
+    reshape, each = call.builder.reshape, number(heads, q.name) // number(shared, k.name)
+
+    def in_turns(x: Value) -> Value:
+        first, count, rows, width = x.extents
+        if count == 1:
+            return reshape(x, (first, 1, rows, 1, width))
+        apart = reshape(x, (first, shared, each, rows, width))
+        return call.builder.transpose(apart, (0, 1, 3, 2, 4))
+
+    together = (batch, shared, canonical(mul(queries, each)))
+    rows = reshape(in_turns(q), (*together, size))
+    scores = call.emit("matmul", rows, call.builder.transpose(k, (0, 1, 3, 2)))
+    scores = reshape(scores, (batch, shared, queries, each, keys))
+    scores = _scored(call, scores, size, how, [in_turns(bias) for bias in how.added])
+    if how.causal:
+        seen = _seen(call, queries, keys, how.window)
+        scores = _kept_ones(call, scores, reshape(seen, (queries, 1, keys)))
+    shares = _softmax(call, scores, how.sink, (1, shared, 1, each, 1))
+    y = call.emit("matmul", reshape(shares, (*together, keys)), v)
+    y = reshape(y, (batch, shared, queries, each, v.extents[3]))
+    y = call.builder.transpose(y, (0, 2, 1, 3, 4))
+    return reshape(y, (batch, queries, heads * v.extents[3])), scores
+
+
+def _scored(
+    call: OperatorCall, scores: Value, size: Extent, how: Scores, added: Sequence[Value]
+) -> Value:
+    """Products, scaled, within a soft limit, and what is added to them."""
+    scale = how.scale or 1 / sqrt(number(size, "a head"))
+    scores = call.emit("multiply", scores, call.literal(scale, scores))
+    if how.softcap:
+        limit = call.literal(how.softcap, scores)
+        scores = call.emit("multiply", call.emit("tanh", call.emit("divide", scores, limit)), limit)
+    for bias in added:
+        scores = call.emit("add", scores, bias)
+    return scores
+
+
+def _kept_ones(call: OperatorCall, scores: Value, kept: Value) -> Value:
+    """`scores` where a key is kept, as low as they can be elsewhere."""
     limits = ml_dtypes.finfo(numpy_dtype(scores))  # type: ignore[no-untyped-call]
-    lowest = call.literal(limits.min, scores)
-    queries, keys = scores.extents[2:]
+    return call.emit("where", kept, scores, call.literal(limits.min, scores))
+
+
+def _seen(call: OperatorCall, queries: Extent, keys: Extent, window: int) -> Value:
+    """Which keys [queries, keys] come no later than their query, nor too far before it."""
     if isinstance(queries, int) and isinstance(keys, int):
         call.table(queries, keys)
         ahead = np.arange(keys) - np.arange(keys - queries, keys)[:, None]
-        kept = call.literal((ahead <= 0) & ((ahead > -window) if window > 0 else True))
-    else:
-        kept = _kept(call, queries, keys, window)
-    return call.emit("where", kept, scores, lowest)
-
-
-def _kept(call: OperatorCall, queries: Extent, keys: Extent, window: int) -> Value:
-    """The same of lengths that vary, of which each has its steps."""
+        return call.literal((ahead <= 0) & ((ahead > -window) if window > 0 else True))
     first = canonical(sub(keys, queries))
     ends = call.steps(keys)
     places = call.cut(ends, 0, first, keys)
-    ahead = call.emit("subtract", ends, call.builder.reshape(places, (queries, 1)))
-    kept = call.emit("less_equal", ahead, call.literal(0, ahead))
+    distance = call.emit("subtract", ends, call.builder.reshape(places, (queries, 1)))
+    kept = call.emit("less_equal", distance, call.literal(0, distance))
     if window <= 0:
         return kept
-    near = call.emit("greater", ahead, call.literal(-window, ahead))
+    near = call.emit("greater", distance, call.literal(-window, distance))
     return call.emit("logical_and", kept, near)
 
 
-def _softmax(call: OperatorCall, scores: Value, sink: Value | None) -> Value:
+def _softmax(
+    call: OperatorCall, scores: Value, sink: Value | None, shape: tuple[Extent, ...]
+) -> Value:
+    """Along the last dimension, with a score more that is a head's own; they have this shape."""
+    last = scores.rank - 1
     if sink is None:
-        return call.emit("softmax", scores, axis=3)
-    batch, heads, queries, keys = scores.extents
-    column = call.builder.reshape(call.cast(sink, scores.dtype), (1, heads, 1, 1))
-    column = call.emit("broadcast_to", column, shape=(batch, heads, queries, 1))
-    whole = call.emit("softmax", call.joined([scores, column], 3), axis=3)
-    return call.cut(whole, 3, 0, keys)
+        return call.emit("softmax", scores, axis=last)
+    column = call.builder.reshape(call.cast(sink, scores.dtype), shape)
+    column = call.emit("broadcast_to", column, shape=(*scores.extents[:-1], 1))
+    whole = call.emit("softmax", call.joined([scores, column], last), axis=last)
+    return call.cut(whole, last, 0, scores.extents[-1])
 
 
 def split_heads(call: OperatorCall, x: Value, count: int) -> Value:
@@ -144,9 +191,14 @@ def _refuse(call: OperatorCall, **given: object) -> None:
             call.reject(f"its {name} is not supported")
 
 
+def _some(past: Value | None) -> Value | None:
+    """What is there of earlier calls, if there may be any."""
+    return None if past is not None and 0 in past.extents else past
+
+
 def _after(call: OperatorCall, past: Value | None, x: Value) -> Value:
     """`x` after what is there of earlier calls; both [batch, heads, length, size]."""
-    return x if past is None or not past.elements else call.joined([past, x], 2)
+    return x if past is None else call.joined([past, x], 2)
 
 
 def attention(
@@ -183,7 +235,7 @@ def attention(
         parts.append(split_heads(call, part, num_heads))
         low += size
     q, k, v = parts
-    if past is not None and past.elements:
+    if past is not None and _some(past):
         k, v = (_after(call, call.builder.take(past, i), p) for i, p in enumerate((k, v)))
     added = [] if attention_bias is None else [attention_bias]
     if mask is not None:
@@ -229,7 +281,8 @@ def multi_head_attention(
             part = call.emit("add", part, call.cut(bias, 0, low, low + width))
         parts[i] = split_heads(call, part, num_heads)
         low += width
-    q, k, v = parts[0], _after(call, past_key, parts[1]), _after(call, past_value, parts[2])
+    pasts = map(_some, (past_key, past_value))
+    q, (k, v) = parts[0], (_after(call, p, x) for p, x in zip(pasts, parts[1:], strict=True))
     added = [] if attention_bias is None else [attention_bias]
     if mask is not None:
         added.append(mask_of(call, mask, q, k.extents[2], mask_filter_value))
@@ -341,15 +394,18 @@ def group_query_attention(
     smooth_softmax: int = 0,
     causal: bool = True,
 ) -> Sequence[Known]:
-    """Causal attention over the elements of this call, the first one of a sequence.
+    """Causal attention over the elements of this call, after those of earlier ones.
 
-    Of sequences that are shorter than the others, the results behind their ends mean nothing.
+    Of sequences that are shorter than the others, the results behind their ends mean nothing. With
+    earlier calls they have to be equally long, all that there is of them: others end the run.
     """
-    past = past_key if past_key is not None and past_key.elements else None
     _refuse(
-        call, past_key=past, k_scale=k_scale, v_scale=v_scale, q_norm_weight=q_norm_weight,
+        call, k_scale=k_scale, v_scale=v_scale, q_norm_weight=q_norm_weight,
         k_norm_weight=k_norm_weight,
     )  # fmt: skip
+    pasts = [_some(past_key), _some(past_value)]
+    if pasts[0] is not None:
+        _check_total(call, total_length, add(pasts[0].extents[2], query.extents[1]))
     call.only_output(3)
     if key is None or value is None:
         size = query.extents[2] // (num_heads + 2 * kv_num_heads)
@@ -363,12 +419,40 @@ def group_query_attention(
         if cos is None or sin is None:
             call.reject("its cos_cache or sin_cache is missing")
         if positions is None:
-            steps = call.steps(q.extents[2], rows=cos)
-            positions = call.builder.reshape(steps, (1, q.extents[2]))
+            positions = _places(call, q.extents[2], cos, pasts[0], lengths)
         q, k = (rotated(call, x, positions, cos, sin, rotary_interleaved) for x in (q, k))
+    k, v = (_after(call, past, x) for past, x in zip(pasts, (k, v), strict=True))
     sink = head_sink
     if sink is None and smooth_softmax > 0:
         sink = call.literal(np.zeros(num_heads), q)
     added = () if attention_bias is None else (attention_bias,)
     how = Scores(scale, added, causal, local_window_size, softcap, sink)
     return [attend(call, q, k, v, how)[0], k, v]
+
+
+def _check_total(call: OperatorCall, total: Value | None, wanted: Extent) -> None:
+    """Refuse a total length, as far as it is known, that is not that of past and new elements."""
+    if total is None or not (total.is_constant or call.depends(total)):
+        return
+    (found,), wanted = call.extents(total, "total_sequence_length"), canonical(wanted)
+    if canonical(found) != wanted:
+        said = f"its total_sequence_length is {extent_text(found)}, and past and new elements are "
+        raise Unequal(f"{said}{extent_text(wanted)}", found, wanted)
+
+
+def _places(
+    call: OperatorCall, queries: Extent, cos: Value, past: Value | None, lengths: Value | None
+) -> Value:
+    """The positions of the elements of this call [batch or 1, length]: those from 0 on, or behind
+    what there is of earlier calls, where `lengths` [batch] say the position of the last one.
+    """
+    if past is None:
+        return call.builder.reshape(call.steps(queries, rows=cos), (1, queries))
+    if lengths is None:
+        call.reject("its seqlens_k is missing")
+    batch, _, rows, _ = past.extents
+    last = canonical(sub(add(rows, queries), 1))
+    ends = call.builder.checked(lengths, last, f"{call.op_type}: {LENGTHS}")
+    ends = call.cast(call.builder.reshape(ends, (batch, 1)), "int64")
+    first = call.emit("subtract", ends, call.number_of(sub(queries, 1)))
+    return call.emit("add", first, call.steps(queries, rows=cos))

@@ -25,7 +25,7 @@ import numpy as np
 from tilewright.expr.dtypes import dtype
 from tilewright.expr.nodes import Extent, Shape
 from tilewright.expr.sizes import least, most
-from tilewright.expr.text import shape_text
+from tilewright.expr.text import extent_text, shape_text
 from tilewright.graph.builder import GraphBuilder
 from tilewright.graph.ir import Array, Attribute, Value
 from tilewright.graph.linear import ScaledElement, linear
@@ -37,7 +37,35 @@ if TYPE_CHECKING:
 Items: TypeAlias = tuple[Value, ...]
 """A sequence of tensors: what an input is whose parameter has this annotation."""
 
-Known: TypeAlias = Value | Items | None
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """A sequence of equal tensors, as many as sizes say: the `rows` of an array [n, *shape], and
+    `more` behind them. Of one that a loop appends to, input `place` of its body, a step knows no
+    rows.
+    """
+
+    rows: Value | None
+    more: Items = ()
+    place: int = 0
+
+    def array(self, builder: GraphBuilder) -> Value:
+        """All of them [n, *shape]. Raises Rejected where they are not known."""
+        if self.rows is None:
+            raise Rejected("a sequence that a loop appends to is not read within it")
+        more = [builder.stacked(self.more, 0)] if self.more else []
+        return builder.joined([self.rows, *more], 0)
+
+    def items(self, builder: GraphBuilder) -> Items:
+        """One by one. Raises Rejected where their number is not known."""
+        whole = self.array(builder)
+        count = whole.extents[0]
+        if not isinstance(count, int):
+            raise Rejected(f"how many elements its sequence has ({extent_text(count)}) varies")
+        return tuple(builder.take(whole, t) for t in range(count))
+
+
+Known: TypeAlias = Value | Items | Rows | None
 """What a name of an ONNX graph stands for: a tensor, a sequence of tensors, or nothing."""
 
 Translator: TypeAlias = str | Callable[..., Value | Sequence[Known]]
@@ -160,11 +188,7 @@ class OperatorCall:
 
     def number_of(self, extent: Extent) -> Value:
         """An extent as an int64 scalar."""
-        if isinstance(extent, int):
-            return self.literal(np.int64(extent))
-        scalar = np.empty((), object)
-        scalar[()] = extent
-        return self.builder.vector(f"{self.name or self.op_type}.n", scalar, "int64")
+        return self.builder.number(f"{self.name or self.op_type}.n", extent, "int64")
 
     def limit_of(self, name: str) -> str:
         """What the user said."""
@@ -279,7 +303,7 @@ def translate(
     """
     given = {k: _readable(value) for k, value in attributes.items() if k != REUSED}
     if isinstance(translator, str):
-        return [call.emit(translator, *_tensors(inputs), **given)]
+        return [call.emit(translator, *_tensors(call, inputs), **given)]
     positional: list[Any] = []
     options: dict[str, Any] = {}
     for parameter in list(signature(translator).parameters.values())[1:]:
@@ -290,11 +314,11 @@ def translate(
                 if value is None and parameter.name in given:
                     positional.append(given.pop(parameter.name))
                 else:
-                    positional.append(_checked(position, value, parameter))
+                    positional.append(_checked(call, position, value, parameter))
             case Parameter.VAR_POSITIONAL:
                 first = len(positional)
                 rest = enumerate(inputs[first:], first)
-                positional += [_checked(i, v, parameter) for i, v in rest]
+                positional += [_checked(call, i, v, parameter) for i, v in rest]
             case Parameter.KEYWORD_ONLY:
                 options[parameter.name] = _option(given.pop(parameter.name, None), parameter)
             case Parameter.VAR_KEYWORD:
@@ -303,18 +327,20 @@ def translate(
     return [results] if isinstance(results, Value) else results
 
 
-def _tensors(inputs: Sequence[Known]) -> list[Value]:
+def _tensors(call: OperatorCall, inputs: Sequence[Known]) -> list[Value]:
     """Inputs that must all be there."""
     any_input = Parameter("inputs", Parameter.VAR_POSITIONAL)
-    found = [_checked(i, v, any_input) for i, v in enumerate(inputs)]
+    found = [_checked(call, i, v, any_input) for i, v in enumerate(inputs)]
     return [v for v in found if isinstance(v, Value)]
 
 
-def _checked(position: int, value: Known, parameter: Parameter) -> Known:
-    if parameter.annotation == "Items":
-        if not isinstance(value, tuple):
+def _checked(call: OperatorCall, position: int, value: Known, parameter: Parameter) -> Known:
+    if parameter.annotation in ("Items", "Items | Rows"):
+        if not isinstance(value, tuple | Rows):
             raise Rejected(f"input {position} is no sequence")
-    elif isinstance(value, tuple):
+        if isinstance(value, Rows) and parameter.annotation == "Items":
+            return value.items(call.builder)
+    elif isinstance(value, tuple | Rows):
         raise Rejected(f"input {position} is a sequence")
     elif value is None and _is_needed(parameter):
         raise Rejected(f"input {position} is missing")

@@ -3,6 +3,8 @@
     MatMulNBits(a, b, s)              →  packed_dense(a, words, s)
     MatMul(x, DequantizeLinear(int4)) →  packed_dense(x, words, s)
 
+    MatMulNBits(…, accuracy_level=4)  →  byte_dense(rounded a, words, s)
+
 Words are 32 bits where blocks are whole ones. Numbers that lie around the middle of their range are
 stored as signed ones, so that nothing has to be subtracted.
 """
@@ -16,8 +18,10 @@ import numpy as np
 
 from tilewright.graph.ir import Array, Value
 from tilewright.graph.onnx.ops.call import OperatorCall
+from tilewright.graph.passes.rounded import byte_product
 
 BITS = (2, 4, 8)
+BYTES = 4  # accuracy_level: activations may be rounded to bytes
 
 
 def packed(numbers: Array, bits: int) -> Array:
@@ -56,9 +60,14 @@ class Weights:
     bits: int
     signed: bool = False
 
-    def times(self, call: OperatorCall, x: Value) -> Value:
-        """x [..., blocks * length] times these."""
+    def times(self, call: OperatorCall, x: Value, in_bytes: bool = False) -> Value:
+        """x [..., blocks * length] times these; x may be rounded to bytes."""
         words, zero, signed = self.words, self.zero, self.signed
+        if in_bytes:
+            known = words, self.scale, zero, self.bits, signed
+            found = byte_product(call.builder, x, *known)
+            if found is not None:
+                return found
         middle = 1 << (self.bits - 1)
         if not signed and (zero == middle).all():
             # Turning the highest bit of each number takes the middle of the range from it.
@@ -109,7 +118,9 @@ def matmul_nbits(
     accuracy_level: int = 0,
     weight_prepacked: int = 0,
 ) -> Value:
-    """a [..., K] times weights [N, K] in blocks along K; always in float32."""
+    """a [..., K] times weights [N, K] in blocks along K, in float32; or in bytes where the model
+    says that it may be so.
+    """
     _check(call, bits, block_size)
     if weight_prepacked:
         call.reject("its weights are in the order of one machine")
@@ -136,7 +147,7 @@ def matmul_nbits(
     else:
         a = call.emit("pad", a, pads=_behind(a, rest)) if rest else a
         words = _widened(octets, bits)
-    y = Weights(words, scales, zeros, bits).times(call, a)
+    y = Weights(words, scales, zeros, bits).times(call, a, accuracy_level == BYTES)
     return y if bias is None else call.emit("add", y, bias)
 
 

@@ -46,9 +46,7 @@ def scatter_nd(
     call.check_indices(indices, x.extents[:depth], x)
     at = call.builder.reshape(indices, (product(outer), depth))
     rows = call.builder.reshape(updates, (product(outer), *x.extents[depth:]))
-    if any(v.varies for v in (x, at, rows)):
-        if reduction != "none":
-            call.reject(f"it combines updates ({reduction}) of arrays with sizes")
+    if reduction == "none" and any(v.varies for v in (x, at, rows)):
         return scatter_rows(call, x, at, rows)
     return call.emit("scatter_nd", x, at, rows, reduction=reduction)
 

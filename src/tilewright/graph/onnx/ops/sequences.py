@@ -1,20 +1,27 @@
-"""ONNX's sequences of tensors: their lengths and positions are known, so they exist at import only.
+"""ONNX's sequences of tensors.
 
-SequenceAt(SequenceInsert(SequenceConstruct(a, b), c, 1), 1)  →  c
+    SequenceAt(SequenceInsert(SequenceConstruct(a, b), c, 1), 1)  →  c
+    SequenceAt(SplitToSequence(x), i)                             →  a row of x
+
+Where lengths and positions are known, they exist at import only. One of as many equal tensors as
+sizes say is an array of them (`Rows`), and so is one of more than a few parts of a tensor.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 
+from tilewright.expr.index.extents import mul
 from tilewright.expr.operators.shapes import number
 from tilewright.graph.ir import Value
-from tilewright.graph.onnx.ops.call import Items, Known, OperatorCall, Translator
+from tilewright.graph.onnx.ops.call import Items, Known, OperatorCall, Rows, Translator
 
-MOST_PARTS = 1 << 14  # of one tensor: a sequence exists at import only
+FEW = range(5)  # parts that are values of their own
+MOST_PARTS = 1 << 14  # of one tensor: such a sequence exists at import only
 
 
 def construct(call: OperatorCall, *items: Value) -> Sequence[Known]:
@@ -33,8 +40,12 @@ def _position(call: OperatorCall, at: Value | None, length: int, default: int) -
 
 
 def insert(
-    call: OperatorCall, items: Items, value: Value, at: Value | None = None
+    call: OperatorCall, items: Items | Rows, value: Value, at: Value | None = None
 ) -> Sequence[Known]:
+    if isinstance(items, Rows):
+        if at is None:
+            return [replace(items, more=(*items.more, value))]
+        items = items.items(call.builder)
     place = _position(call, at, len(items), len(items))
     return [(*items[:place], value, *items[place:])]
 
@@ -44,8 +55,15 @@ def erase(call: OperatorCall, items: Items, at: Value | None = None) -> Sequence
     return [(*items[:place], *items[place + 1 :])]
 
 
-def item(call: OperatorCall, items: Items, at: Value) -> Value:
+def item(call: OperatorCall, items: Items | Rows, at: Value) -> Value:
     """Of equal types it may be chosen when it runs."""
+    if isinstance(items, Rows):
+        rows, index = items.array(call.builder), call.builder.reshape(at, ())
+        call.check_indices(index, rows.extents[:1], rows)
+        count = rows.extents[0]
+        if at.is_constant and isinstance(count, int):
+            return call.builder.take(rows, _position(call, at, count, 0), name=call.name)
+        return call.emit("gather", rows, index, axis=0)
     if not at.is_constant and len({(v.extents, v.dtype) for v in items}) == 1:
         whole = call.builder.stacked(items, 0)
         return call.emit("gather", whole, call.builder.reshape(at, ()), axis=0)
@@ -55,12 +73,24 @@ def item(call: OperatorCall, items: Items, at: Value) -> Value:
     return items[place]
 
 
-def length(call: OperatorCall, items: Items) -> Value:
+def length(call: OperatorCall, items: Items | Rows) -> Value:
+    if isinstance(items, Rows):
+        return call.number_of(items.array(call.builder).extents[0])
     return call.literal(np.int64(len(items)))
 
 
-def concat(call: OperatorCall, items: Items, *, axis: int, new_axis: bool = False) -> Value:
+def concat(call: OperatorCall, items: Items | Rows, *, axis: int, new_axis: bool = False) -> Value:
     """Joined along a dimension, or along a new one."""
+    if isinstance(items, Rows):
+        rows = items.array(call.builder)
+        axis = call.axis(axis, rows.rank - 1 + new_axis)
+        order = list(range(1, rows.rank))
+        order.insert(axis, 0)
+        moved = call.builder.transpose(rows, order)
+        if new_axis:
+            return moved
+        whole, joined = moved.extents, mul(*moved.extents[axis : axis + 2])
+        return call.builder.reshape(moved, (*whole[:axis], joined, *whole[axis + 2 :]))
     if not items:
         call.reject("the sequence is empty")
     axis = call.axis(axis, items[0].rank + new_axis)
@@ -78,6 +108,12 @@ def split(
     """Parts of given sizes, or single slices, which may lose their dimension."""
     axis = call.axis(axis, x.rank)
     sizes = call.constant(given, "split")
+    if (sizes is None or (sizes.shape == () and sizes == 1)) and x.extents[axis] not in FEW:
+        rows = call.builder.transpose(x, [axis, *(d for d in range(x.rank) if d != axis)])
+        if given is not None or keepdims:
+            kept = (*x.extents[:axis], 1, *x.extents[axis + 1 :])
+            rows = call.builder.reshape(rows, (x.extents[axis], *kept))
+        return [Rows(rows)]
     if sizes is None or sizes.ndim == 0:
         size = 1 if sizes is None else int(sizes)
         extent = number(x.extents[axis], f"a split of {x.name}")
