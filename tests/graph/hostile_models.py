@@ -196,7 +196,9 @@ def bombs(folder: Folder) -> None:
     folder.add("mask", model(mask, wide), REFUSED, most)
     folder.add("hardmax", model([node("Hardmax", ["x"], ["y"])], {"x": (2, 10**12)}), REFUSED, most)
     parts = [node("SplitToSequence", ["x"], ["s"]), node("SequenceAt", ["s", "i"], ["y"])]
-    folder.add("parts", model(parts, {"x": (10**10, 2)}, {"i": np.array(0)}), REFUSED, "parts of")
+    folder.add("parts", model(parts, {"x": (10**10, 2)}, {"i": np.array(0)}), LOADED)
+    fewer = [parts[0], node("SequenceErase", ["s"], ["e"]), node("SequenceAt", ["e", "i"], ["y"])]
+    folder.add("fewer", model(fewer, {"x": (10**10, 2)}, {"i": np.array(0)}), REFUSED, "elements")
     hot = [node("OneHot", ["x", "d", "v"], ["y"])]
     deep = {"d": np.array(10**12), "v": np.array([0, 1], np.float32)}
     folder.add("onehot_x", model(hot, {"x": (3,)}, deep, kinds={"x": INT64}), REFUSED, most)
@@ -218,7 +220,7 @@ def _expanding(folder: Folder) -> None:
     folder.add("laughs", _calls(40, times=2), REFUSED, "nodes")
     folder.add("calls", _calls(400, times=1), REFUSED, "nest")
     folder.add("recursive", _calls(1, times=1, last="F0"), REFUSED, "calls itself")
-    for name, trips, depth in (("loops", 4, 12), ("long_loops", 3000, 3), ("loop", 10**9, 1)):
+    for name, trips, depth in (("loops", 4, 12), ("long_loops", 3000, 3), ("loop", 10**10, 1)):
         weights = {"m": np.array(trips), "go": np.array(True)}
         folder.add(name, model([_loop(depth)], weights=weights), REFUSED)
     endless = _loop(1)

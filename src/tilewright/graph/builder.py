@@ -238,9 +238,10 @@ class GraphBuilder:
         """A size's name that no other has, nor an axis of an operator, which are short."""
         plain = re.sub(r"\W", "_", f"{wish}_count").lstrip("_")
         plain = f"v{plain}" if plain[0].isdigit() else plain
+        known = {s.name for s in self.sizes}
         name = plain
         number = 1
-        while any(s.name == name for s in self.sizes):
+        while name in known:
             number += 1
             name = f"{plain}_{number}"
         return name

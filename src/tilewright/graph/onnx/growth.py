@@ -27,11 +27,15 @@ from tilewright.graph.onnx.region import SubgraphImporter
 ROUNDS = 8
 """So often a step is imported before its extents are given up."""
 
-LONGEST = 1 << 14
-"""Steps that are followed to see how large extents become; of more, a limit says it."""
+LONGEST = 1 << 12
+"""Steps that are followed to see how large extents become that do not change by as much in each;
+of more, a limit says it."""
 
 SETTLED = 64
 """Steps after which extents that nothing limits stay as they are, or never will."""
+
+NODES = 128
+"""What a size costs an import, as of so many nodes: it is asked about wherever an extent is."""
 
 LARGEST = 1 << 31
 """Elements along a dimension."""
@@ -94,6 +98,7 @@ class GrowingStep:
                 ranges = self._followed(growth, body.sizes, steps)
                 ends = zip(self.ranges, ranges, strict=True)
                 if all(a <= c and d <= b for (a, b), (c, d) in ends):
+                    self.region.importer.nodes_left -= NODES * len(growth)
                     return replace(step, growth=growth)
                 self.ranges = ranges
             else:
@@ -148,8 +153,12 @@ class GrowingStep:
         """The ranges of sizes that change so, from the first step to the last."""
         own = [g.size.name for g in growth]
         others = tuple(s for s in sizes if s.name not in own)
-        steps = None if steps is None or steps > LONGEST else steps
         found = [(least(g.start, others), most(g.start, others)) for g in growth]
+        added = [simplified(sub(g.after, Var(g.size.name)), sizes) for g in growth]
+        if steps is not None and all(isinstance(n, int) and n >= 0 for n in added):
+            rows = zip(self.alike, found, added, strict=True)
+            return [(a, self._limited(e, b + most(n, ()) * steps)) for e, (a, b), n in rows]
+        steps = None if steps is None or steps > LONGEST else steps
         if steps is None:
             limits = map(self._limit, self.alike)
             found = [(a, b if n is None else n) for (a, b), n in zip(found, limits, strict=True)]

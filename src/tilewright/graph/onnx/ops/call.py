@@ -38,6 +38,10 @@ Items: TypeAlias = tuple[Value, ...]
 """A sequence of tensors: what an input is whose parameter has this annotation."""
 
 
+MOST_PARTS = 1 << 14
+"""Elements of a sequence that exists at import only."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
     """A sequence of equal tensors, as many as sizes say: the `rows` of an array [n, *shape], and
@@ -62,6 +66,8 @@ class Rows:
         count = whole.extents[0]
         if not isinstance(count, int):
             raise Rejected(f"how many elements its sequence has ({extent_text(count)}) varies")
+        if count > MOST_PARTS:
+            raise Rejected(f"its sequence has {count} elements, {MOST_PARTS} at most are made")
         return tuple(builder.take(whole, t) for t in range(count))
 
 

@@ -18,10 +18,9 @@ import numpy as np
 from tilewright.expr.index.extents import mul
 from tilewright.expr.operators.shapes import number
 from tilewright.graph.ir import Value
-from tilewright.graph.onnx.ops.call import Items, Known, OperatorCall, Rows, Translator
+from tilewright.graph.onnx.ops.call import MOST_PARTS, Items, Known, OperatorCall, Rows, Translator
 
 FEW = range(5)  # parts that are values of their own
-MOST_PARTS = 1 << 14  # of one tensor: such a sequence exists at import only
 
 
 def construct(call: OperatorCall, *items: Value) -> Sequence[Known]:
