@@ -8,8 +8,11 @@ import numpy as np
 import onnxruntime
 import pytest
 from benchmarks.models.llama import Llama
+from graph_reference import run_graph, run_onnx
+from test_onnxruntime_operators import Case, agrees, caches, floats, ints
 
 import tilewright as tw
+from tilewright.graph.onnx.importing import load
 from tilewright.ground.errors import InputError, RunError
 
 pytestmark = pytest.mark.cpu
@@ -34,6 +37,30 @@ def session() -> onnxruntime.InferenceSession:
 def close(found: Array, wanted: Array) -> None:
     assert found.shape == wanted.shape
     assert np.abs(found - wanted).max() <= ROUNDED * np.abs(wanted).max()
+
+
+def grouped(batch: int, rows: int, turned: bool, window: int) -> Case:
+    """So many new rows behind five."""
+    q, k, v = (floats(2, 6, width, seed=n)[:batch, :rows] for n, width in enumerate((64, 32, 32)))
+    past = [floats(2, 2, 5, 16, seed=seed)[:batch] for seed in (4, 5)]
+    tables = [*caches(8).values()] if turned else []
+    given = [q, k, v, *past, ints(*[rows + 4] * batch), ints(rows + 5), *tables]
+    options = {"num_heads": 4, "kv_num_heads": 2, "do_rotary": turned, "local_window_size": window}
+    return Case("GroupQueryAttention", given, options, [6, 7, 8][: 1 + len(tables)], [0, 1, 2])
+
+
+@pytest.mark.parametrize("window", [-1, 4])
+@pytest.mark.parametrize("turned", [True, False], ids=["turned", "plain"])
+@pytest.mark.parametrize(("batch", "rows"), [(2, 1), (1, 3)])
+def test_attention_to_rows_of_earlier_calls(
+    batch: int, rows: int, turned: bool, window: int
+) -> None:
+    model, given = grouped(batch, rows, turned, window).model()
+    graph = load(model, {name: array.shape for name, array in given.items()})
+    agrees(run_graph(graph, given), run_onnx(model, given))
+    given["i5"] = given["i5"] - 1  # seqlens_k, as if a row less were there
+    with pytest.raises(RunError, match="seqlens_k is not the position of the last new element"):
+        run_graph(graph, given)
 
 
 def test_a_stream_decodes_as_onnxruntime(session: onnxruntime.InferenceSession) -> None:

@@ -182,8 +182,9 @@ class _OnDevice:
 
     def poison(self) -> None:
         results = self._task.results
-        for buffer in results:
-            buffer.clear()
+        if self._task.place is not None:
+            for buffer in results:
+                buffer.clear()
         self._task.expected.poison([self._task.live(b.spec.name, b.array) for b in results])
         for buffer in results:
             buffer.upload()

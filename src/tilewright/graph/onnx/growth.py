@@ -90,8 +90,11 @@ class GrowingStep:
             shapes = self._shapes(sizes)
             step = self.imported(body, shapes)
             self._check_types(step.results)
-            steps, before = self.longest(step), [a.places for a in self.alike]
+            before = [a.places for a in self.alike]
             self.alike = self._changed(shapes, step.results)
+            if not self.alike:
+                return step
+            steps = self.longest(step)
             if before == [a.places for a in self.alike]:
                 rows = zip(self.alike, sizes, strict=True)
                 growth = tuple(Growth(s, a.start, a.after, self._reason(a)) for a, s in rows)

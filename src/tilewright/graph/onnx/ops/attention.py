@@ -235,7 +235,8 @@ def attention(
         parts.append(split_heads(call, part, num_heads))
         low += size
     q, k, v = parts
-    if past is not None and _some(past):
+    past = _some(past)
+    if past is not None:
         k, v = (_after(call, call.builder.take(past, i), p) for i, p in enumerate((k, v)))
     added = [] if attention_bias is None else [attention_bias]
     if mask is not None:
@@ -403,9 +404,11 @@ def group_query_attention(
         call, k_scale=k_scale, v_scale=v_scale, q_norm_weight=q_norm_weight,
         k_norm_weight=k_norm_weight,
     )  # fmt: skip
-    pasts = [_some(past_key), _some(past_value)]
+    pasts, there = [_some(past_key), _some(past_value)], None
     if pasts[0] is not None:
-        _check_total(call, total_length, add(pasts[0].extents[2], query.extents[1]))
+        total = canonical(add(pasts[0].extents[2], query.extents[1]))
+        _check_total(call, total_length, total)
+        there = _checked_ends(call, lengths, query.extents[0], total)
     call.only_output(3)
     if key is None or value is None:
         size = query.extents[2] // (num_heads + 2 * kv_num_heads)
@@ -419,14 +422,16 @@ def group_query_attention(
         if cos is None or sin is None:
             call.reject("its cos_cache or sin_cache is missing")
         if positions is None:
-            positions = _places(call, q.extents[2], cos, pasts[0], lengths)
+            positions, there = _places(call, q.extents[2], cos, there), None
         q, k = (rotated(call, x, positions, cos, sin, rotary_interleaved) for x in (q, k))
     k, v = (_after(call, past, x) for past, x in zip(pasts, (k, v), strict=True))
     sink = head_sink
     if sink is None and smooth_softmax > 0:
         sink = call.literal(np.zeros(num_heads), q)
-    added = () if attention_bias is None else (attention_bias,)
-    how = Scores(scale, added, causal, local_window_size, softcap, sink)
+    added = [] if attention_bias is None else [attention_bias]
+    if there is not None:  # what is checked has to be read
+        added.append(mask_of(call, there, q, k.extents[2], LEFT_OUT))
+    how = Scores(scale, tuple(added), causal, local_window_size, softcap, sink)
     return [attend(call, q, k, v, how)[0], k, v]
 
 
@@ -434,25 +439,27 @@ def _check_total(call: OperatorCall, total: Value | None, wanted: Extent) -> Non
     """Refuse a total length, as far as it is known, that is not that of past and new elements."""
     if total is None or not (total.is_constant or call.depends(total)):
         return
-    (found,), wanted = call.extents(total, "total_sequence_length"), canonical(wanted)
+    (found,) = call.extents(total, "total_sequence_length")
     if canonical(found) != wanted:
         said = f"its total_sequence_length is {extent_text(found)}, and past and new elements are "
         raise Unequal(f"{said}{extent_text(wanted)}", found, wanted)
 
 
-def _places(
-    call: OperatorCall, queries: Extent, cos: Value, past: Value | None, lengths: Value | None
-) -> Value:
-    """The positions of the elements of this call [batch or 1, length]: those from 0 on, or behind
-    what there is of earlier calls, where `lengths` [batch] say the position of the last one.
-    """
-    if past is None:
-        return call.builder.reshape(call.steps(queries, rows=cos), (1, queries))
+def _checked_ends(call: OperatorCall, lengths: Value | None, batch: Extent, total: Extent) -> Value:
+    """How many elements each sequence has [batch], int64: `total`, or the run ends."""
     if lengths is None:
         call.reject("its seqlens_k is missing")
-    batch, _, rows, _ = past.extents
-    last = canonical(sub(add(rows, queries), 1))
-    ends = call.builder.checked(lengths, last, f"{call.op_type}: {LENGTHS}")
-    ends = call.cast(call.builder.reshape(ends, (batch, 1)), "int64")
-    first = call.emit("subtract", ends, call.number_of(sub(queries, 1)))
-    return call.emit("add", first, call.steps(queries, rows=cos))
+    last = call.builder.checked(lengths, canonical(sub(total, 1)), f"{call.op_type}: {LENGTHS}")
+    flat = call.builder.reshape(call.cast(last, "int64"), (batch,))
+    return call.emit("add", flat, call.literal(1, flat))
+
+
+def _places(call: OperatorCall, queries: Extent, cos: Value, ends: Value | None) -> Value:
+    """The positions of the elements of this call [batch or 1, length]: those from 0 on, or the last
+    ones of so many.
+    """
+    steps = call.steps(queries, rows=cos)
+    if ends is None:
+        return call.builder.reshape(steps, (1, queries))
+    first = call.emit("subtract", ends, call.number_of(queries))
+    return call.emit("add", call.builder.reshape(first, (*first.extents, 1)), steps)
