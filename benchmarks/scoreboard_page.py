@@ -25,7 +25,7 @@ ABSENT = (
     "three hours on two cores."
 )
 WORDS = {
-    "operators": "24 published operators and subgraphs, 128 trials each",
+    "operators": "published operators and subgraphs, 128 trials each",
     "native": "networks in fewer bits, two minutes of tuning each",
     "edges": "small graphs that move data, 32 trials each",
     "chains": "contractions back to back, 48 trials each",
@@ -147,7 +147,7 @@ def page(board: Content | None, links: Mapping[str, str]) -> str:
         "PyTorch in its fastest mode). Machines differ: run it on yours.\n"
     )
     chunks = [head, "![Networks beside the best library](results/scoreboard.png)\n"]
-    chunks += [_networks(parts), _short(board), _rest(board), more]
+    chunks += [_networks(parts), _short(board), _rest(board), _lacking(parts), more]
     return "\n".join(filter(None, chunks))
 
 
@@ -268,6 +268,12 @@ def _rest(board: Content) -> str:
         for entry in entries(parts, "search_speed")
     ]
     return "## Everything else\n\n" + "\n".join(lines) + "\n" if lines else ""
+
+
+def _lacking(parts: Content) -> str:
+    """What there was no time for."""
+    found = [what for name, what in WORDS.items() if not entries(parts, name)]
+    return f"Not measured in this run: {'; '.join(found)}.\n" if found else ""
 
 
 def _untuned(one: Content) -> str:
