@@ -273,7 +273,7 @@ def _rest(board: Content) -> str:
 def _lacking(parts: Content) -> str:
     """What there was no time for."""
     found = [what for name, what in WORDS.items() if not entries(parts, name)]
-    return f"Not measured in this run: {'; '.join(found)}.\n" if found else ""
+    return f"Not measured as a whole in this run: {'; '.join(found)}.\n" if found else ""
 
 
 def _untuned(one: Content) -> str:
