@@ -147,6 +147,45 @@ def test_product_is_onnxruntimes(zeros: str) -> None:
     check(model, given, session.run(None, given)[0])
 
 
+@pytest.mark.parametrize("bits, zeros", list(product((2, 4, 8), (False, True))))
+@pytest.mark.parametrize("columns", [64, 40])
+def test_rows_of_a_table_are_onnxruntimes(bits: int, zeros: bool, columns: int) -> None:
+    """Those that are not there are zeros."""
+    rng, blocks = np.random.default_rng(bits), -(-columns // 16)
+    q = rng.integers(0, 1 << bits, (9, columns)).astype(np.uint8)
+    known = {"w": packed(q, bits), "s": rng.uniform(0.5, 1.5, (9, blocks)).astype(np.float32)}
+    if zeros:
+        known["z"] = packed(rng.integers(0, 1 << bits, (9, blocks)).astype(np.uint8), bits)
+    node = helper.make_node(
+        "GatherBlockQuantized", ["w", "i", "s", *["z"] * zeros], ["y"], domain="com.microsoft",
+        bits=bits, block_size=16,
+    )  # fmt: skip
+    at = {"i": np.array([[0, 8, -1], [3, 9, -10]], np.int64)}
+    model = model_of(node, at, known, TensorProto.FLOAT)
+    session = onnxruntime.InferenceSession(
+        model.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+    np.testing.assert_allclose(run_graph(load(model), at)[0], session.run(None, at)[0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", [ml_dtypes.int4, ml_dtypes.uint4])
+def test_rows_of_a_tensor_of_few_bits(kind: Any) -> None:
+    rng = np.random.default_rng(0)
+    known = {
+        "w": rng.integers(0, 8, (9, 32)).astype(kind),
+        "s": rng.uniform(0.5, 1.5, (9, 2)).astype(np.float32),
+    }
+    node = helper.make_node(
+        "GatherBlockQuantized", list("wis"), ["y"], domain="com.microsoft", block_size=16
+    )
+    at = {"i": np.array([[0, 8, -1], [3, 9, -10]], np.int32)}
+    model = model_of(node, at, known, TensorProto.FLOAT)
+    session = onnxruntime.InferenceSession(
+        model.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+    np.testing.assert_allclose(run_graph(load(model), at)[0], session.run(None, at)[0], rtol=1e-6)
+
+
 def test_weights_stay_packed() -> None:
     for bits in (2, 4, 8):
         graph = check(*nbits(bits, 32, "packed", k=512, n=64))

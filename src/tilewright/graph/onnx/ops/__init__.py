@@ -83,6 +83,7 @@ MASKS = "no mask of four dimensions; no cache that is written in place"
 THEIR_LIMITS: dict[str, str] = {
     "Attention": f"{MASKS}; no rotary positions",
     "DynamicQuantizeLSTM": "its weights must be constant",
+    "GatherBlockQuantized": "rows, blocks along the last dimension; all but the indices constant",
     "GroupQueryAttention": "keys of earlier calls are as many as there are, in no longer buffer",
     "MatMulNBits": "weights and zero points must be constant",
     "MultiHeadAttention": MASKS,

@@ -5,6 +5,8 @@
 
     MatMulNBits(…, accuracy_level=4)  →  byte_dense(rounded a, words, s)
 
+    GatherBlockQuantized(w, i, s)     →  numbers of gather(w, i) times those of gather(s, i)
+
 Words are 32 bits where blocks are whole ones. Numbers that lie around the middle of their range are
 stored as signed ones, so that nothing has to be subtracted.
 """
@@ -16,6 +18,7 @@ from math import prod
 
 import numpy as np
 
+from tilewright.expr.operators.shapes import number
 from tilewright.graph.ir import Array, Value
 from tilewright.graph.onnx.ops.call import OperatorCall
 from tilewright.graph.passes.rounded import byte_product
@@ -167,6 +170,77 @@ def _places(call: OperatorCall, groups: Array, blocks: int, per: int) -> Array:
     for group, row in enumerate(found):
         row[: counts[group]] = np.flatnonzero(groups == group)
     return found
+
+
+# ---- rows of few bits --------------------------------------------------------------------------
+
+
+def gather_block_quantized(
+    call: OperatorCall,
+    data: Value,
+    indices: Value,
+    scales: Value,
+    zero_points: Value | None = None,
+    *,
+    bits: int = 4,
+    block_size: int = 128,
+    gather_axis: int = 0,
+    quantize_axis: int = 1,
+) -> Value:
+    """Rows of a table that stays packed, zeros where there is none, as floats: (q - zero) * scale
+    in blocks along the last dimension.
+    """
+    if call.axis(gather_axis, data.rank) or call.axis(quantize_axis, data.rank) != data.rank - 1:
+        call.reject("it takes other than rows, or its blocks are not along the last dimension")
+    table, kind = call.known(data, "data"), call.few.types.get(data)
+    bits = 8 if kind else bits  # a byte an element where these are a tensor's own
+    _check(call, bits, block_size)
+    columns = table.shape[-1] * 8 // bits
+    blocks = -(-columns // block_size)
+    shape = (*table.shape[:-1], blocks)
+    scales = call.builder.reshape(scales, _count(call, scales.elements, "scales", shape))
+    zeros = np.full(shape, 0 if kind else 1 << (bits - 1), table.dtype)
+    points = call.constant(zero_points, "zero points")
+    if points is not None:
+        packs = (*shape[:-1], -(-blocks * bits // 8))
+        octets = points.reshape(_count(call, points.size, "zero points", packs))
+        zeros = octets if bits == 8 else unpacked(octets, bits)[..., :blocks]
+
+    def rows(x: Value) -> Value:
+        return call.emit("gather", x, indices, axis=0)
+
+    def each(x: Value) -> Value:
+        """A block's number for each of its columns."""
+        block = call.literal(np.arange(columns) // block_size)
+        return call.emit("gather", call.cast(x, scales.dtype), block, axis=x.rank - 1)
+
+    numbers = call.cast(_numbers(call, rows(data), bits), scales.dtype)
+    if zeros.any():
+        numbers = call.emit("subtract", numbers, each(rows(call.literal(zeros))))
+    y = call.emit("multiply", numbers, each(rows(scales)))
+    if indices.is_constant:
+        call.check_indices(indices, table.shape[:1], data)
+        return y
+    there = [
+        call.emit("greater_equal", indices, call.literal(-len(table), indices)),
+        call.emit("less", indices, call.literal(len(table), indices)),
+    ]
+    inside = call.emit("logical_and", *there)
+    inside = call.builder.reshape(inside, (*indices.extents, *(1,) * (data.rank - 1)))
+    return call.emit("where", inside, y, call.literal(0.0, y))
+
+
+def _numbers(call: OperatorCall, octets: Value, bits: int) -> Value:
+    """The numbers [..., n] in bytes [..., n * bits / 8], the first in the lowest bits."""
+    if bits == 8:
+        return octets
+    word = call.builder.reshape(call.cast(octets, "int32"), (*octets.extents, 1))
+    shifts = np.arange(0, 8, bits)
+    low, high = (call.literal(shifts + n, word) for n in (0, bits))
+    above = call.emit("shift_left", call.emit("shift_right", word, high), call.literal(bits, word))
+    numbers = call.emit("subtract", call.emit("shift_right", word, low), above)
+    columns = number(octets.extents[-1], octets.name) * len(shifts)
+    return call.builder.reshape(numbers, (*octets.extents[:-1], columns))
 
 
 # ---- tensors of few bits ----------------------------------------------------------------------

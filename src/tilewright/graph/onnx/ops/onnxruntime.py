@@ -27,7 +27,7 @@ from tilewright.graph.onnx.ops.attention import (
 from tilewright.graph.onnx.ops.call import Known, OperatorCall, Translator
 from tilewright.graph.onnx.ops.contraction import channels_first, conv, gemm, matmul
 from tilewright.graph.onnx.ops.contraction import channels_last as to_last
-from tilewright.graph.onnx.ops.few_bits import matmul_nbits
+from tilewright.graph.onnx.ops.few_bits import gather_block_quantized, matmul_nbits
 from tilewright.graph.onnx.ops.indexing import trilu
 from tilewright.graph.onnx.ops.movement import unsqueeze
 from tilewright.graph.onnx.ops.recurrent import dynamic_quantize_lstm
@@ -326,6 +326,7 @@ FUSED: dict[str, Translator] = {
     "FusedConv": fused_conv,
     "FusedGemm": fused_gemm,
     "FusedMatMul": fused_matmul,
+    "GatherBlockQuantized": gather_block_quantized,
     "Gelu": gelu(approximate=False),
     "GemmFastGelu": gemm_fast_gelu,
     "GridSample": grid_sample,
