@@ -8,13 +8,14 @@ known extents are tables (`sampling`). By a whole factor, the nearest element is
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from tilewright.expr.index.extents import floordiv, maximum, minimum, mul, sub
 from tilewright.expr.nodes import Extent
-from tilewright.expr.sizes import simplified
+from tilewright.expr.sizes import least, most, simplified
 from tilewright.expr.text import extent_text
 from tilewright.graph.ir import Array, Value
 from tilewright.graph.onnx.ops.call import OperatorCall
@@ -84,6 +85,62 @@ def weighed(
     return call.builder.stacked(inside, 1), call.builder.stacked(weights, 1)
 
 
+def filtered(
+    call: OperatorCall,
+    moving: Moving,
+    where: str,
+    cubic: float | None,
+    *,
+    antialias: float = 0,
+    exclude_outside: float = 0,
+    **_: float,
+) -> tuple[Value, Value]:
+    """The same of a kernel that is widened where outputs are fewer, or without what is outside, its
+    weights as shares of their sum. There are as many taps as any call needs.
+    """
+    at, emit = _positions(call, moving, where), call.emit
+    squeeze = emit("minimum", _scale(call, moving, at), call.literal(1.0, at))
+    reach = 1 if cubic is None else 2
+    width = math.ceil(reach * _widest(call, moving)) if antialias else reach
+    call.table(most(moving.after, call.builder.sizes), 2 * width)
+    column = call.builder.reshape(at, (moving.after, 1))
+    steps = call.literal(np.arange(1 - width, width + 1, dtype=np.float32), at)
+    taps = emit("add", emit("floor", column), steps)
+    away = emit("absolute", emit("subtract", taps, column))
+    away = emit("multiply", away, squeeze) if antialias else away
+    weights = _triangle(call, away) if cubic is None else _by_distance(call, away, cubic)
+    taps = call.cast(taps, "int64")
+    inside = _inside(call, taps, moving)
+    if exclude_outside:
+        weights = emit("where", emit("equal", inside, taps), weights, call.literal(0.0, weights))
+    total = emit("reduce_sum", weights, axes=(1,), keepdims=True)
+    return inside, emit("divide", weights, total)
+
+
+def _widest(call: OperatorCall, moving: Moving) -> float:
+    """How many inputs there are for each output at most, and at least 1."""
+    if moving.scale is not None:
+        return max(1.0, 1 / moving.scale)
+    sizes = call.builder.sizes
+    return max(1.0, most(moving.before, sizes) / max(1, least(moving.after, sizes)))
+
+
+def _triangle(call: OperatorCall, away: Value) -> Value:
+    rest = call.emit("subtract", call.literal(1.0, away), away)
+    return call.emit("maximum", rest, call.literal(0.0, away))
+
+
+def _by_distance(call: OperatorCall, away: Value, a: float) -> Value:
+    """Keys' weights of distances."""
+    near, far = (_polynomial(call, away, coefficients) for coefficients in keys(a))
+
+    def within(reach: float, inner: Value, outer: Value) -> Value:
+        test = call.emit("less", away, call.literal(reach, away))
+        return call.emit("where", test, inner, outer)
+
+    return within(1.0, near, within(2.0, far, call.literal(0.0, away)))
+
+
 def keys(a: float) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Keys' cubic convolution kernel (1981): its polynomials of a distance up to 1, and from there
     to 2, the highest power first.
@@ -93,18 +150,18 @@ def keys(a: float) -> tuple[tuple[float, ...], tuple[float, ...]]:
 
 def _cubic(call: OperatorCall, share: Value, rest: Value, a: float) -> list[Value]:
     """The weights of four inputs, of which two are nearer than one, `share` and `rest` away."""
-
-    def polynomial(u: Value, coefficients: tuple[float, ...]) -> Value:
-        found = call.literal(coefficients[0], u)
-        for c in coefficients[1:]:
-            found = call.emit("multiply", found, u)
-            found = call.emit("add", found, call.literal(c, u)) if c else found
-        return found
-
     near, far = keys(a)
     outer = [call.emit("add", u, call.literal(1.0, u)) for u in (share, rest)]
-    inner = [polynomial(u, near) for u in (share, rest)]
-    return [polynomial(outer[0], far), *inner, polynomial(outer[1], far)]
+    inner = [_polynomial(call, u, near) for u in (share, rest)]
+    return [_polynomial(call, outer[0], far), *inner, _polynomial(call, outer[1], far)]
+
+
+def _polynomial(call: OperatorCall, u: Value, coefficients: tuple[float, ...]) -> Value:
+    found = call.literal(coefficients[0], u)
+    for c in coefficients[1:]:
+        found = call.emit("multiply", found, u)
+        found = call.emit("add", found, call.literal(c, u)) if c else found
+    return found
 
 
 def _positions(call: OperatorCall, moving: Moving, where: str) -> Value:
@@ -117,21 +174,30 @@ def _positions(call: OperatorCall, moving: Moving, where: str) -> Value:
     if where not in SHIFTS:
         call.reject(f"coordinates by {where} need a number where the extent is {before}")
     ahead, back = SHIFTS[where]
-    if moving.scale is not None:
-        scale = call.literal(moving.scale, i)
-    else:
-        scale = emit("divide", _number(call, after, i), _number(call, before, i))
     at = emit("add", i, call.literal(ahead, i)) if ahead else i
-    at = emit("divide", at, scale)
+    at = emit("divide", at, _scale(call, moving, i))
     at = emit("subtract", at, call.literal(back, at)) if back else at
+    if where == "half_pixel_symmetric" and moving.scale is not None:  # else nothing is left over
+        whole, count = _number(call, before, i), _number(call, after, i)
+        rest = emit("subtract", whole, emit("divide", count, call.literal(moving.scale, i)))
+        at = emit("add", at, emit("multiply", rest, call.literal(0.5, i)))
     if where == "pytorch_half_pixel":  # a single output has the first element
         at = emit("multiply", at, _number(call, minimum(maximum(sub(after, 1), 0), 1), at))
     return at
 
 
+def _scale(call: OperatorCall, moving: Moving, like: Value) -> Value:
+    """How many outputs there are for each input."""
+    if moving.scale is not None:
+        return call.literal(moving.scale, like)
+    after, before = (_number(call, e, like) for e in (moving.after, moving.before))
+    return call.emit("divide", after, before)
+
+
 SHIFTS = {
     "asymmetric": (0.0, 0.0),
     "half_pixel": (0.5, 0.5),
+    "half_pixel_symmetric": (0.5, 0.5),
     "pytorch_half_pixel": (0.5, 0.5),
     "tf_half_pixel_for_nn": (0.5, 0.0),
 }

@@ -19,7 +19,15 @@ from tilewright.expr.operators.shapes import number, numbers
 from tilewright.graph.ir import Array, Value
 from tilewright.graph.onnx.ops.call import Given, OperatorCall, Translator
 from tilewright.graph.onnx.ops.contraction import Ints, channels_first, channels_last, sliding
-from tilewright.graph.onnx.ops.resizing import Moving, keys, picked, rounded, scaled, weighed
+from tilewright.graph.onnx.ops.resizing import (
+    Moving,
+    filtered,
+    keys,
+    picked,
+    rounded,
+    scaled,
+    weighed,
+)
 
 TAPS = 4  # inputs of an output: as many as a cubic kernel has
 
@@ -55,12 +63,10 @@ def resize(
         if roi is not None and roi.elements:
             call.reject("its region is of an image that varies")
         over, wanted, factors, moving = _numbered(call, x, over, wanted, factors)
-    if moving:
-        filtered = kernel.get("antialias") or kernel.get("exclude_outside")
-        if filtered or keep_aspect_ratio_policy != "stretch":
-            call.reject(f"it resizes {x} in a way that needs numbers: {mode=}, {kernel}")
+    if moving and keep_aspect_ratio_policy != "stretch":
+        call.reject(f"it resizes {x} in a way that needs numbers: {keep_aspect_ratio_policy}")
     sides = {d: number(x.extents[d], x.name) for d in over}
-    if wanted:
+    if wanted or not sides:
         found = _from_sizes(call, sides, numbers(wanted, "its size"), keep_aspect_ratio_policy)
     else:
         found = _from_scales(call, sides, factors)
@@ -81,7 +87,9 @@ def resize(
             y = _weighed(call, y, d - image, *tables)
         cubic = kernel.get("cubic_coeff_a", CUBIC) if mode == "cubic" else None
         for d, m in moving.items():
-            y = _weighed(call, y, d - image, *weighed(call, m, where, cubic))
+            is_filtered = kernel.get("antialias") or kernel.get("exclude_outside")
+            made = filtered(call, m, where, cubic, **kernel) if is_filtered else None
+            y = _weighed(call, y, d - image, *(made or weighed(call, m, where, cubic)))
     y = channels_first(call, y) if image else y
     if where == "tf_crop_and_resize":
         y = _filled_outside(call, sides, y, at, extrapolation_value)
