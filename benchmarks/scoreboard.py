@@ -1,13 +1,13 @@
 """The scoreboard: what docs/performance.md says, in one file of one commit on one machine.
 
-    python -m benchmarks.scoreboard                   three hours on two cores, quiet ones
+    python -m benchmarks.scoreboard                   two to three hours on two cores, quiet ones
     python -m benchmarks.scoreboard --minutes 60      a slice; the same again goes on there
     python -m benchmarks.scoreboard --quick --json FILE        every part in a few minutes
 
 Every part is a script of this folder with a list of cases and a budget; how each measures is told
-there. Every case is in the file before the next begins, and no case is measured by itself
-afterwards: a file of another commit, machine or budget is refused. What ends slower than its
-default program is marked so.
+there, and short ones come before long ones, the networks first. Every case is in the file before
+the next begins, and no case is measured by itself afterwards: a file of another commit, machine or
+budget is refused. What ends slower than its default program is marked so.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from tilewright.front.machine import host_target
 
 FILE = RESULTS / "scoreboard.json"
 THREADS = 2
-STAGES = "3,6"  # minutes of a network's tuning: ten minutes each made a board of over three hours
+STAGES = "2,4"  # minutes of a network's tuning: ten minutes each made a board of over three hours
 NARROW_CASES = [name for name, c in NARROW.items() if not c.shape and c.kind in (BFLOAT16, QDQ)]
 LOADED = ",".join(
     f"{name}:{loops}:0"
@@ -138,32 +138,11 @@ class Part:
 OPERATORS = ",".join(f"{name}-{i}-b1" for name in SHAPES for i in (1, 3))
 PARTS: dict[str, Part] = {
     "networks": Part(
-        78, networks.SUITE, ["--cases", ",".join(networks.TEN), "--stages", STAGES],
+        60, networks.SUITE, ["--cases", ",".join(networks.TEN), "--stages", STAGES],
         ["--cases", "dcgan-b1", "--stages", "0.2,0.4", "--rounds", "2"],
     ),
-    "native": Part(
-        21, native.SUITE,
-        ["--cases", ",".join(NARROW_CASES), "--network-minutes", "2", "--trials", "1"],
-        ["--cases", "GMM-128-128-128:bytes", "--trials", "4", "--rounds", "2"],
-    ),
-    "operators": Part(
-        19, operators.SUITE, ["--cases", OPERATORS, "--trials", "128"],
-        ["--cases", "GMM-0-b1", "--trials", "4", "--rounds", "2"],
-    ),
-    "edges": Part(
-        5, edges.SUITE, ["--cases", EDGES, "--trials", "32"],
-        ["--cases", "largest-5-1000-b1", "--trials", "4", "--rounds", "2"],
-    ),
-    "chains": Part(
-        5, chains.SUITE, ["--cases", chains.QUICK, "--trials", "48"],
-        ["--cases", "gemms-4-1-4-b2464", "--trials", "4", "--rounds", "2"],
-    ),
-    "shapes": Part(
-        5, shapes.SUITE, ["--cases", f"{LENGTHS},{IMAGES}", "--trials", "0"],
-        ["--cases", "mobilenet-v2:160x224", "--trials", "0", "--rounds", "2"],
-    ),
     "load": Part(
-        4, load.SUITE,
+        5, load.SUITE,
         ["--cases", LOADED, "--db", "{folder}/networks.db", "--peers", "onnxruntime,openvino"],
         ["--cases", "ppocr-det-b1:1:0", "--rounds", "1", "--seconds", "0.1", "--calls", "2"],
     ),
@@ -172,7 +151,28 @@ PARTS: dict[str, Part] = {
         ["--cases", "mobilenet-v2-b1", "--rounds", "1"],
     ),
     "search_speed": Part(
-        1, search_speed.SUITE, ["--trials", "256"], ["--cases", "trials", "--trials", "4"]
+        2, search_speed.SUITE, ["--trials", "256"], ["--cases", "trials", "--trials", "4"]
+    ),
+    "shapes": Part(
+        8, shapes.SUITE, ["--cases", f"{LENGTHS},{IMAGES}", "--trials", "0"],
+        ["--cases", "mobilenet-v2:160x224", "--trials", "0", "--rounds", "2"],
+    ),
+    "edges": Part(
+        9, edges.SUITE, ["--cases", EDGES, "--trials", "32"],
+        ["--cases", "largest-5-1000-b1", "--trials", "4", "--rounds", "2"],
+    ),
+    "chains": Part(
+        9, chains.SUITE, ["--cases", chains.QUICK, "--trials", "48"],
+        ["--cases", "gemms-4-1-4-b2464", "--trials", "4", "--rounds", "2"],
+    ),
+    "native": Part(
+        21, native.SUITE,
+        ["--cases", ",".join(NARROW_CASES), "--network-minutes", "2", "--trials", "1"],
+        ["--cases", "GMM-128-128-128:bytes", "--trials", "4", "--rounds", "2"],
+    ),
+    "operators": Part(
+        35, operators.SUITE, ["--cases", OPERATORS, "--trials", "128"],
+        ["--cases", "GMM-0-b1", "--trials", "4", "--rounds", "2"],
     ),
 }  # fmt: skip
 
