@@ -69,6 +69,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=lambda item: place.get(item.path.stem, len(LONG)))
 
 
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Name what fails at once: a run that is stopped prints no summary."""
+    if report.failed and "PYTEST_XDIST_WORKER" not in os.environ:
+        crash = getattr(report.longrepr, "reprcrash", None)
+        message = crash.message.splitlines()[0] if crash is not None else ""
+        print(f"\nFAILED {report.nodeid} ({report.duration:.0f} s): {message}", flush=True)
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _little_memory() -> Iterator[None]:
     """Every run of a tuner measures how fast memory is: here with a quarter of the bytes, which
