@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+from tests.kernel_calls import place_of
 
 from tilewright.build.compile import compile_lowered
 from tilewright.contract.artifact import Artifact, BufferSpec, numpy_dtype
-from tilewright.expr.sizes import shape_at
+from tilewright.measure.inputs import Place
 from tilewright.runtime.device import Device
 from tilewright.schedule.lower import Lowered
 from tilewright.target import Target
@@ -38,7 +39,8 @@ class SizedProgram:
 
     def __call__(self, arrays: Mapping[str, Array], sizes: Mapping[str, int]) -> dict[str, Array]:
         """The outputs. Nothing beyond their extents is written."""
-        whole = {s.name: self._laid_out(s, arrays) for s in self.artifact.buffers}
+        place = place_of(self.program, sizes)
+        whole = {s.name: self._laid_out(s, place, arrays) for s in self.artifact.buffers}
         memory = {s.name: self.device.allocate(s.bytes) for s in self.artifact.buffers}
         for name, array in whole.items():
             self.device.upload(array, memory[name])
@@ -47,15 +49,15 @@ class SizedProgram:
         self.loaded.run(list(memory.values()), scratch, values)
         found = {}
         for t in self.program.outputs:
-            array, there = whole[t.name], tuple(map(slice, shape_at(t, sizes)))
+            array = whole[t.name]
             self.device.download(memory[t.name], array)
-            found[t.name] = array[there].copy()
-            array[there] = np.nan
+            found[t.name] = place.live(t.name, array).copy()
+            place.live(t.name, array)[...] = np.nan
             assert np.isnan(array).all(), f"{t.name} was written beyond {sizes}"
         return found
 
-    def _laid_out(self, spec: BufferSpec, arrays: Mapping[str, Array]) -> Array:
+    def _laid_out(self, spec: BufferSpec, place: Place, arrays: Mapping[str, Array]) -> Array:
         whole = np.full(spec.shape, np.nan, numpy_dtype(spec.dtype))
         if spec.name in arrays:
-            whole[tuple(map(slice, arrays[spec.name].shape))] = arrays[spec.name]
+            place.live(spec.name, whole)[...] = arrays[spec.name]
         return whole

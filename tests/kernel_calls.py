@@ -13,7 +13,9 @@ import numpy as np
 from tilewright.build.compile import compile_lowered
 from tilewright.codegen.llvm import storage
 from tilewright.contract.artifact import ALIGNMENT, Artifact, numpy_dtype
-from tilewright.expr.sizes import shape_at
+from tilewright.contract.sizes import Point
+from tilewright.expr.sizes import shape_at, stored_at
+from tilewright.measure.inputs import Place
 from tilewright.nest.nodes import Program
 from tilewright.runtime.buffers import GuardedBuffer
 from tilewright.runtime.cpu import NO_SIZES, LoadedKernel, pointer_array
@@ -28,11 +30,11 @@ Arrays = Mapping[str, Array]
 def called(
     kernel: LoadedKernel, program: Program, arrays: Arrays, sizes: Mapping[str, int] = NO_SIZES
 ) -> dict[str, Array]:
-    """The outputs of a kernel. With sizes, arrays lie at the beginnings of rows whose rest is NaN,
-    and what is written there fails an assertion.
+    """The outputs of a kernel. With sizes, memory beyond arrays is NaN, and what is written there
+    fails an assertion.
     """
-    artifact = kernel.artifact
-    arrays = {**arrays, **laid_out(artifact, arrays)} if sizes else arrays
+    artifact, place = kernel.artifact, place_of(program, sizes)
+    arrays = {**arrays, **laid_out(artifact, place, arrays)} if sizes else arrays
     buffers = []
     for tensor in (*program.inputs, *program.constants):
         array = arrays[tensor.name]
@@ -53,11 +55,10 @@ def called(
     assert all(b.slack_intact() for b in (*buffers, scratch))
     found = {}
     for tensor in program.outputs:
-        live = tuple(slice(n) for n in shape_at(tensor, sizes))
-        found[tensor.name] = outputs[tensor.name][1][live].copy()
-        beyond = np.ones(before[tensor.name].shape, np.bool_)
-        beyond[live] = False
         after = outputs[tensor.name][1]
+        found[tensor.name] = place.live(tensor.name, after).copy()
+        beyond = np.ones(after.shape, np.bool_)
+        place.live(tensor.name, beyond)[...] = False
         np.testing.assert_array_equal(after[beyond], before[tensor.name][beyond])
     return found
 
@@ -75,7 +76,14 @@ def native(lowered: Lowered, arrays: Arrays, target: Target) -> dict[str, Array]
         return called(kernel, lowered.program, arrays)
 
 
-def laid_out(artifact: Artifact, arrays: Arrays) -> dict[str, Array]:
+def place_of(program: Program, values: Mapping[str, int]) -> Place:
+    """Where the arrays of a program lie for these values of its sizes."""
+    tensors = (*program.inputs, *program.constants, *program.outputs)
+    stored = {t.name: stored_at(t, program.sizes, values) for t in tensors}
+    return Place(Point(values), {t.name: shape_at(t, values) for t in tensors}, stored)
+
+
+def laid_out(artifact: Artifact, place: Place, arrays: Arrays) -> dict[str, Array]:
     """Arrays in the memory of a kernel with sizes, NaN or the least integer beyond them."""
     found = {}
     for spec in artifact.inputs:
@@ -83,5 +91,5 @@ def laid_out(artifact: Artifact, arrays: Arrays) -> dict[str, Array]:
         is_float = array.dtype.kind not in "iub"
         rest = np.nan if is_float else np.iinfo(array.dtype).min
         found[spec.name] = np.full(spec.shape, rest, array.dtype)
-        found[spec.name][tuple(slice(n) for n in array.shape)] = array
+        place.live(spec.name, found[spec.name])[...] = array
     return found

@@ -201,20 +201,25 @@ class ShapedCase:
 
 def _text(rng: Generator, values: Values) -> tuple[Array, ...]:
     """Tokens, a mask whose last eighth is padding, types."""
-    length = values["seq"]
-    mask = (np.arange(length) < length - length // 8).astype(np.int64)
-    return rng.integers(0, 30522, (1, length)), mask[None], rng.integers(0, 2, (1, length))
+    shape = values.get("batch", 1), values["seq"]
+    ends = np.arange(shape[1]) < shape[1] - shape[1] // 8
+    mask = np.broadcast_to(ends, shape).astype(np.int64)
+    return rng.integers(0, 30522, shape), mask, rng.integers(0, 2, shape)
 
 
 def _image(rng: Generator, values: Values) -> tuple[Array, ...]:
     return (rng.standard_normal((1, 3, values["height"], values["width"]), np.float32),)
 
 
+TEXT = ("ids", "mask", "types")
 BERT = ShapedNetwork(
-    "bert-base",
+    "bert-base", "bert-base-b1", {name: {1: "seq"} for name in TEXT}, {"seq": (1, 512)}, _text
+)
+BATCHES = ShapedNetwork(
+    "bert-batches",
     "bert-base-b1",
-    {name: {1: "seq"} for name in ("ids", "mask", "types")},
-    {"seq": (1, 512)},
+    {name: {0: "batch", 1: "seq"} for name in TEXT},
+    {"batch": (1, 8), "seq": (1, 256)},
     _text,
 )
 SIDES_VARY: dict[str, Any] = {"axes": {"image": {2: "height", 3: "width"}}, "draw": _image}
@@ -231,6 +236,7 @@ CACHES = {
     CachedNetwork(decoders.WHISPER): (16, 424),
     CachedNetwork(LLAMA): (16, 1000),
 }
+BATCHED = tuple((batch, length) for batch in (1, 3, 8) for length in (7, 37, 128, 256))
 LENGTHS = (1, 7, 16, 33, 64, 100, 128, 197, 256, 384, 511, 512)
 SIDES = ((96, 96), (160, 224), (224, 224), (333, 200), (480, 640), (640, 640))
 DETECTED = ((320, 320), (480, 640), (640, 640))
@@ -238,6 +244,7 @@ SHAPED = {
     case.name: case
     for case in (
         *(ShapedCase(BERT, {"seq": n}) for n in LENGTHS),
+        *(ShapedCase(BATCHES, {"batch": b, "seq": n}) for b, n in BATCHED),
         *(ShapedCase(net, {"height": h, "width": w}) for net in IMAGES for h, w in SIDES),
         *(ShapedCase(DETECTOR, {"height": h, "width": w}) for h, w in DETECTED),
         *(ShapedCase(net, {"past": n}) for net, lengths in CACHES.items() for n in lengths),

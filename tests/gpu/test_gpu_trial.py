@@ -55,7 +55,7 @@ def test_a_bad_candidate_is_found_and_spoils_the_device(
 def sized_task(opencl: OpenclDevice) -> SizedTask:
     """Timed at all and at 37 elements, and checked at one."""
     places = [
-        Place(Point({"S": n}, weight), {"x": (n,), "y": (n,)})
+        Place(Point({"S": n}, weight), {"x": (n,), "y": (n,)}, {"x": (n,), "y": (n,)})
         for n, weight in ((gpu_fault_builds.SIZE, 0.25), (37, 0.75), (1, 0.0))
     ]
     reference = gpu_fault_builds.sized_candidate("sized")

@@ -13,6 +13,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from tilewright.expr.dtypes import DTYPES
 from tilewright.expr.nodes import Expr, Var
+from tilewright.expr.reference import static_shape
 from tilewright.expr.sizes import extent_at
 from tilewright.graph.ir import Branches, Control, Graph, Node, Refusal, Selection, Value, verify
 from tilewright.graph.partition import Partition
@@ -133,10 +134,12 @@ def run_partition(
 
     for call in partition.subgraphs:
         dag = partition.task(call.key).dag
-        dag = dag.at({s.name: values[s.name] for s in dag.sizes})
+        numbers = zip(dag.sizes, call.sizes, strict=True)
+        dag = dag.at({s.name: extent_at(e, values) for s, e in numbers})
         given = zip((*dag.inputs, *dag.constants), (*call.inputs, *call.constants), strict=True)
-        arrays = {t.name: get(v) for t, v in given}
-        known[call.output] = dag.evaluate(arrays)[dag.outputs[0].name]
+        arrays = {t.name: get(v).reshape(static_shape(t)) for t, v in given}
+        result = dag.evaluate(arrays)[dag.outputs[0].name]
+        known[call.output] = result.reshape(_at(call.output.extents, values))
     return [get(v) for v in partition.graph.outputs]
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from tilewright.build.compile import build_nest
 from tilewright.contract.sizes import Sizes
 from tilewright.expr.dag import ComputeDAG
-from tilewright.expr.nodes import Tensor
+from tilewright.expr.nodes import Tensor, Var
 from tilewright.expr.serialize import workload_hash
 from tilewright.graph.ir import Graph, Value
 from tilewright.graph.partition import KernelTask, Partition, Subgraph
@@ -72,7 +72,8 @@ class SizedNetwork:
 
         (output,) = of(dag.outputs)
         return Subgraph(
-            output.name, workload_hash(dag), of(dag.inputs), of(dag.constants), output, dag.sizes
+            *(output.name, workload_hash(dag), of(dag.inputs), of(dag.constants), output),
+            tuple(Var(s.name) for s in dag.sizes),
         )
 
     def inputs(self, sizes: Mapping[str, int], seed: int = 0) -> list[Array]:

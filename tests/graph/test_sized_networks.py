@@ -21,6 +21,7 @@ import tilewright as tw
 from devices import at_hand, tools
 from tilewright.contract.artifact import Artifact
 from tilewright.contract.cache import ArtifactCache
+from tilewright.contract.formulas import computed
 from tilewright.contract.sizes import Size
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.index.extents import add, floordiv
@@ -251,7 +252,7 @@ def test_any_array_is_taken_as_by_other_networks() -> None:
     assert tuple(tensors[1].shape) == (3, 19, 19)
     np.testing.assert_allclose(tensors[1].numpy(), wanted[1], rtol=1e-4, atol=1e-4)
     assert net.network.function.bench(inputs, 3).shape == (3,)
-    assert [s.kernel for s in net.network.artifact.steps].count("copy") == 5
+    assert [s.kernel for s in net.network.artifact.steps].count("copy") == 1
     assert net.network.profile(inputs, 2).latency_s > 0
 
 
@@ -495,9 +496,30 @@ def test_a_model_runs_on_a_device_at_every_length() -> None:
     np.testing.assert_array_equal(again(x)[0], net(x)[0])
 
 
+def test_a_batch_of_texts_is_one_network() -> None:
+    """A batch and a length are rows to most kernels, and no array is copied for them."""
+    graph = encoder(Var("B"), (Size("B", 1, 4), Size("S", 1, 40)))
+    net = tw.compile(Model("encoder", LazyGraph(graph)), target="cpu cores=2")
+    assert "copy" not in [s.kernel for s in net.artifact.steps]
+    assert "B * S" in [s.name for s in net.artifact.derived]
+    rng = np.random.default_rng(0)
+    for batch, length in ((1, 1), (3, 7), (4, 40), (2, 33)):
+        at = graph.at({"S": length, "B": batch})
+        x = rng.standard_normal(at.inputs[0].shape).astype("f4")
+        for y, reference in zip(net(x), run_graph(at, {"x": x}), strict=True):
+            np.testing.assert_allclose(y, reference, rtol=1e-3, atol=1e-4)
+
+
 def test_a_model_compiles_for_cuda() -> None:
     net = tw.compile(Model("encoder", LazyGraph(encoder(2, LARGE))), target="cuda:a100")
     launches = net.artifact.launches
-    assert all(launch.sizes == (0,) for launch in launches)
-    assert [launch.at((30,))[0] for launch in launches] == [launch.blocks for launch in launches]
-    assert sum(launch.at((1,))[0] < launch.blocks for launch in launches) > 3
+
+    def blocks(length: int) -> list[int]:
+        values = [length]
+        for formula in net.artifact.formulas:
+            values.append(computed(formula, values))
+        return [launch.at(values)[0] for launch in launches]
+
+    most = [launch.blocks for launch in launches]
+    assert all(launch.sizes for launch in launches) and blocks(30) == most
+    assert sum(n < m for n, m in zip(blocks(1), most, strict=True)) > 3

@@ -196,7 +196,7 @@ def test_commands_that_are_no_runner(command: list[str], message: str) -> None:
 def test_a_runner_without_an_alarm_clock_is_killed_by_the_client() -> None:
     code = """
     import sys, time
-    body = b'{"type": "hello", "protocol": 4, "version": "1"}'
+    body = b'{"type": "hello", "protocol": 5, "version": "1"}'
     sys.stdout.buffer.write(b"TWP1" + len(body).to_bytes(4, "little") + body)
     sys.stdout.flush()
     time.sleep(60)

@@ -327,11 +327,11 @@ class Artifact:
     `rounding` is by how much a kernel's rounding errors exceed those of its task's own sums, in
     whatever order they are added.
 
-    With `sizes`, shapes of a kernel are those of memory: extents at their most, rows a fixed pitch
-    apart, of which a call reads and writes what the sizes make. A network takes and gives
-    contiguous arrays; `derived` is what `derive_entry` computes of the sizes, extents of its
-    interface among them. All are int64 values at the beginning of its scratch, sizes first. On a
-    GPU `formulas` say how they follow, and launches take them as arguments.
+    With `sizes`, shapes of a kernel are those of memory at their most, in which a call's rows
+    follow each other (`expr.sizes.stored_extents`). A network takes and gives contiguous arrays;
+    `derived` is what `derive_entry` computes of the sizes, extents of its interface among them. All
+    are int64 values at the beginning of its scratch, sizes first. On a GPU `formulas` say how they
+    follow, and launches take them as arguments.
 
     `states` are its last inputs, one for one: a caller gives memory for them, which stays.
     """

@@ -28,7 +28,8 @@ class Size:
     a value and its weight: () are the most, a quarter of it, a quarter of that …, which weigh
     1 / √value: between "every call counts alike" and "every second does". A network's own run finds
     the value of one that is `computed`; the shapes of inputs give the others, where extents are
-    `step` times them.
+    `step` times them. The value of one that is `pitched` may change while memory is in use, as what
+    grows in place: what lies in rows over it is as far apart as the most of it wants.
     Raises InputError for an empty range, or a point outside of it.
     """
 
@@ -38,6 +39,7 @@ class Size:
     points: tuple[tuple[int, float], ...] = ()
     computed: bool = False
     step: int = field(default=1, compare=False)
+    pitched: bool = False
 
     def __post_init__(self) -> None:
         if not 0 <= self.least <= self.most or self.most < 1:
@@ -58,7 +60,7 @@ class Size:
         name = f"{self.name.removesuffix(f'_by_{self.step}')}_by_{step}"
         least, most = -(-self.least // factor), self.most // factor
         points = {min(max(v // factor, least), most): w for v, w in self.points}
-        return Size(name, least, most, tuple(points.items()), step=step)
+        return Size(name, least, most, tuple(points.items()), step=step, pitched=self.pitched)
 
     @property
     def dimension(self) -> str:
@@ -67,13 +69,22 @@ class Size:
 
     @property
     def range(self) -> list[Any]:
-        """Its ends and its points, as JSON has them."""
+        """Its ends, its points and whether it is pitched, as JSON has them."""
+        if self.pitched:
+            return [self.least, self.most, self.points, True]
         return [self.least, self.most, *([self.points] if self.points else [])]
 
     @staticmethod
-    def of(name: str, least: int, most: int, points: Iterable[Iterable[Any]] = ()) -> Size:
+    def of(
+        name: str,
+        least: int,
+        most: int,
+        points: Iterable[Iterable[Any]] = (),
+        pitched: bool = False,
+    ) -> Size:
         """From JSON: the name, then `range`."""
-        return Size(name, least, most, tuple((value, weight) for value, weight in points))
+        found = tuple((value, weight) for value, weight in points)
+        return Size(name, least, most, found, pitched=pitched)
 
     @property
     def measured(self) -> tuple[tuple[int, float], ...]:

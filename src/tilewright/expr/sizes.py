@@ -5,9 +5,10 @@
     extent_at((s + 1) // 2, {"S": 37})      19
     most((s + 1) // 2, (rows,))             256
 
-What must hold for all values (addresses, memory) works with the *most* of each extent: buffers are
-laid out for it, with a fixed *pitch* between rows (`stored_shape`), and a call touches the
-beginning of each row. Only trip counts and conditions read sizes.
+What must hold for all values (proofs, how much memory there is) works with the *most* of each
+extent (`stored_shape`). Within that memory a call's rows follow each other, as its own extents say
+(`stored_extents`): strides are products of sizes. Rows whose own length varies are a fixed *pitch*
+apart, as long as the most of them, and so is what lies in rows over a size that is `pitched`.
 """
 
 from __future__ import annotations
@@ -21,12 +22,13 @@ from tilewright.contract.artifact import ALIGNMENT
 from tilewright.contract.formulas import OPERATIONS, SIZE, Formula
 from tilewright.contract.sizes import Sizes, timed_points
 from tilewright.expr.evaluate import evaluate
-from tilewright.expr.index.extents import plain
+from tilewright.expr.index.extents import plain, product
 from tilewright.expr.index.facts import Facts
 from tilewright.expr.index.intervals import Interval, intersection, interval
 from tilewright.expr.index.simplify import simplify
 from tilewright.expr.nodes import Binary, Const, Expr, Extent, Shape, Tensor, Var, as_expr, binary
-from tilewright.expr.traversal import rewriting, walk
+from tilewright.expr.tensors import canonical
+from tilewright.expr.traversal import free_vars, rewriting, walk
 from tilewright.ground.errors import ExprError
 
 FAR_ROWS = 512
@@ -121,32 +123,61 @@ def _end(extent: Extent, sizes: Sizes) -> Interval:
 
 
 def stored_shape(tensor: Tensor, sizes: Sizes) -> tuple[int, ...]:
-    """The shape of a tensor's memory: each extent at its most. A last one that varies, of several,
-    takes whole cache lines, so that rows are a fixed pitch apart, one that spreads them over the
-    sets of a cache.
+    """The most of `stored_extents`."""
+    return tuple(most(e, sizes) for e in stored_extents(tensor, sizes))
+
+
+def stored_extents(tensor: Tensor, sizes: Sizes) -> Shape:
+    """The extents by which a tensor lies in memory, row-major. A last one that varies, of several,
+    takes the most of it in whole cache lines: so rows are a fixed pitch apart, one that spreads
+    them over the sets of a cache.
     """
-    shape = [most(e, sizes) for e in tensor.shape]
-    if len(shape) > 1 and not isinstance(tensor.shape[-1], int):
+    pitched = {s.name for s in sizes if s.pitched}
+    extents = [most(e, sizes) if pitched & free_vars(as_expr(e)) else e for e in tensor.shape]
+    if len(extents) > 1 and not isinstance(tensor.shape[-1], int):
         line = max(1, ALIGNMENT // tensor.dtype.bytes)
-        shape[-1] = -(-shape[-1] // line) * line
-        if shape[-1] * tensor.dtype.bytes % FAR_ROWS == 0:
-            shape[-1] += line
-    return tuple(shape)
+        last = -(-most(extents[-1], sizes) // line) * line
+        extents[-1] = last + line if last * tensor.dtype.bytes % FAR_ROWS == 0 else last
+    return tuple(extents)
+
+
+def stored_at(tensor: Tensor, sizes: Sizes, values: Mapping[str, int]) -> tuple[int, ...]:
+    """The extents by which a tensor lies in memory for these values of the sizes."""
+    return tuple(extent_at(e, values) for e in stored_extents(tensor, sizes))
+
+
+def stored_strides(tensor: Tensor, sizes: Sizes) -> Shape:
+    """How many elements apart neighbours along each dimension are; 0 where that would vary, and
+    there is but one.
+    """
+    extents = stored_extents(tensor, sizes)
+    strides = (canonical(product(extents[d + 1 :])) for d in range(tensor.rank))
+    return tuple(
+        0 if e == 1 and not isinstance(stride, int) else stride
+        for e, stride in zip(tensor.shape, strides, strict=True)
+    )
+
+
+def is_packed(tensor: Tensor, sizes: Sizes) -> bool:
+    """Whether strides of a tensor vary: its rows follow each other, however long they are."""
+    return not all(isinstance(stride, int) for stride in stored_strides(tensor, sizes))
 
 
 def sure_elements(tensor: Tensor, sizes: Sizes) -> int:
     """How many elements from the first on are in memory whatever the sizes are: that of a caller
     ends with its last row.
     """
-    stored, first = stored_shape(tensor, sizes), _rows_of(tensor.shape)
-    return prod((*(least(e, sizes) for e in tensor.shape[: first + 1]), *stored[first + 1 :]))
+    first, extents = _rows_of(tensor.shape), stored_extents(tensor, sizes)
+    extents = (*tensor.shape[: first + 1], *extents[first + 1 :])
+    return prod(least(e, sizes) for e in extents)
 
 
-def is_contiguous(shape: Shape) -> bool:
+def is_contiguous(tensor: Tensor, sizes: Sizes) -> bool:
     """Whether a tensor's memory is that of a contiguous array of the same shape, with room behind
-    it: the rows are fixed.
+    it: no rows are apart.
     """
-    return all(isinstance(e, int) for e in shape[_rows_of(shape) + 1 :])
+    first = _rows_of(tensor.shape) + 1
+    return tensor.shape[first:] == stored_extents(tensor, sizes)[first:]
 
 
 def _rows_of(shape: Shape) -> int:

@@ -32,13 +32,14 @@ from tilewright.expr.nodes import (
     Expr,
     Read,
     Reduce,
+    Shape,
     Tensor,
     Var,
     as_expr,
 )
 from tilewright.expr.operators.elementwise import Value as Operand
 from tilewright.expr.reference import compute_of, extents_of, sizes
-from tilewright.expr.sizes import most, ranges_of, stored_shape
+from tilewright.expr.sizes import most, ranges_of, stored_extents
 from tilewright.expr.tensors import Compute, placeholder
 from tilewright.expr.traversal import free_vars, reads, substitute, walk
 from tilewright.expr.written import Definition, written
@@ -124,8 +125,8 @@ class NodeMath:
             return False
         if operand.dtype != self.output.dtype:
             return False  # a conversion of storage: float16 is computed in float32
-        theirs, ours = (stored_shape(t, sizes) for t in (operand, self.output))
-        if prod(theirs) != prod(ours):
+        theirs, ours = (stored_extents(t, sizes) for t in (operand, self.output))
+        if prod(most(e, sizes) for e in theirs) != prod(most(e, sizes) for e in ours):
             return False
         axes = compute_of(self.output).axes
         ranges = {a.name: Interval(0, most(a.extent, sizes) - 1) for a in axes} | ranges_of(sizes)
@@ -310,7 +311,7 @@ def body_of(tensor: Tensor) -> Expr:
     return compute_of(tensor).body
 
 
-def linear(indices: Sequence[Expr], shape: Sequence[int]) -> Expr:
+def linear(indices: Sequence[Expr], shape: Shape) -> Expr:
     """The row-major position of an element."""
     position = as_expr(0)
     for i, n in zip(indices, shape, strict=True):

@@ -215,8 +215,10 @@ class GraphBuilder:
         return self.emit("gather", value, self.cut(steps, 0, 0, Var(size.name)), axis=axis)
 
     def new_size(self, name: str, most: int) -> Size:
-        """A size that a run computes, from 0 to `most`, called after a value."""
-        return Size(self._size_name(name), 0, max(1, most), computed=True)
+        """A size that a run computes, from 0 to `most`, called after a value. It is pitched: memory
+        may be in use by then.
+        """
+        return Size(self._size_name(name), 0, max(1, most), computed=True, pitched=True)
 
     def _know(self, computed: Sizes) -> None:
         """Have these sizes, too. Raises ExprError where another one is called so."""

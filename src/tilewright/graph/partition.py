@@ -20,6 +20,8 @@ from typing import TypeAlias
 
 from tilewright.contract.sizes import Sizes
 from tilewright.expr.dag import ComputeDAG
+from tilewright.expr.nodes import Shape
+from tilewright.expr.rewrites.joined_rows import with_joined_rows
 from tilewright.expr.serialize import workload_hash
 from tilewright.expr.sizes import mean
 from tilewright.graph.chaining import Link
@@ -55,8 +57,8 @@ class KernelTask:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Subgraph:
-    """One kernel call: `inputs`, `constants` and `sizes` in the order of the task's DAG, which may
-    call them otherwise.
+    """One kernel call: `inputs`, `constants` and what is given for `sizes` in the order of the
+    task's DAG, which may call them otherwise.
     """
 
     name: str
@@ -64,7 +66,7 @@ class Subgraph:
     inputs: tuple[Value, ...]
     constants: tuple[Value, ...]
     output: Value
-    sizes: Sizes = ()
+    sizes: Shape = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -251,13 +253,14 @@ class _Cutter:
 
     def subgraph(self, group: FusionGroup, times: int, sizes: Sizes) -> Subgraph:
         dag, values = dag_of(group.nodes, group.turned, sizes)
+        dag, given = with_joined_rows(dag)
         key = workload_hash(dag)
         if key not in self.dags:
             self.dags[key] = (_task_name(group, len(self.dags)), dag)
         self.weights[key] += times
         inputs = tuple(values[t.name] for t in dag.inputs)
         constants = tuple(values[t.name] for t in dag.constants)
-        return Subgraph(group.exit.name, key, inputs, constants, group.exit, dag.sizes)
+        return Subgraph(group.exit.name, key, inputs, constants, group.exit, given)
 
     def control(self, node: Node, what: Control, times: int, sizes: Sizes) -> ControlCall:
         match what:

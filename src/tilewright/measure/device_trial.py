@@ -27,7 +27,7 @@ from tilewright.measure.trial import (
     Floats,
     LoadedCandidate,
 )
-from tilewright.measure.trial_task import FixedTask, beginning, is_written
+from tilewright.measure.trial_task import FixedTask, is_written
 from tilewright.runtime.buffers import WRITTEN_SLACK
 from tilewright.runtime.device import Device, OtherData
 from tilewright.runtime.devices import open_device
@@ -99,7 +99,7 @@ class DeviceTask(FixedTask):
         self.given = [_DeviceBuffer(self.device, s) for s in reference.inputs]
         for buffer in self.given:
             array = given[buffer.spec.name]
-            beginning(buffer.array, array.shape)[...] = array
+            self.live(buffer.spec.name, buffer.array)[...] = array
             buffer.upload()
         self.results = [_DeviceBuffer(self.device, s, WRITTEN_SLACK) for s in reference.outputs]
         for buffer in self.results:

@@ -23,7 +23,7 @@ from tilewright.measure.trial import (
     Floats,
     LoadedCandidate,
 )
-from tilewright.measure.trial_task import FixedTask, beginning, is_written
+from tilewright.measure.trial_task import FixedTask, is_written
 from tilewright.runtime.buffers import NUMPY_START, WRITTEN_SLACK, GuardedBuffer, staggered
 from tilewright.runtime.cpu import LoadedKernel, Region, pointer_array
 from tilewright.target import CpuTarget
@@ -47,8 +47,16 @@ class HostTask(FixedTask):
             self._packings = self.like._packings
         for spec, start in zip(specs, starts, strict=True):
             if spec.name in given:
-                self._given[spec.name] = _guarded(spec, given[spec.name], start)
+                self._given[spec.name] = self._guarded(spec, given[spec.name], start)
         self._results = _new_results(reference.outputs, len(specs))
+
+    def _guarded(self, spec: BufferSpec, array: Array, start: int) -> GuardedBuffer:
+        buffer = GuardedBuffer(spec.bytes, start=start)
+        if array.nbytes < spec.bytes:
+            buffer.fill()
+        np.copyto(self.live(spec.name, _view(spec, buffer)), array)
+        buffer.set_writable(False)
+        return buffer
 
     def _run_reference(self, reference: Artifact) -> list[Array]:
         """In memory of its own: it runs beside candidates, too."""
@@ -200,15 +208,6 @@ def _other_data(nbytes: int) -> Array:
     one of zeros.
     """
     return np.ones(nbytes, np.uint8)
-
-
-def _guarded(spec: BufferSpec, array: Array, start: int) -> GuardedBuffer:
-    buffer = GuardedBuffer(spec.bytes, start=start)
-    if array.shape != spec.shape:
-        buffer.fill()
-    np.copyto(beginning(_view(spec, buffer), array.shape), array)
-    buffer.set_writable(False)
-    return buffer
 
 
 def _new_results(outputs: Sequence[BufferSpec], first: int) -> list[GuardedBuffer]:

@@ -62,18 +62,30 @@ def narrowest(kinds: Sequence[InputKind]) -> InputKind:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A point, and the shapes of inputs and outputs there."""
+    """A point, the shapes of arrays there, and the extents by which they lie in memory."""
 
     point: Point
     shapes: Mapping[str, tuple[int, ...]]
+    stored: Mapping[str, tuple[int, ...]]
+
+    def live(self, name: str, memory: Array) -> Array:
+        """The part of an array's memory that is its value."""
+        stored = self.stored[name]
+        rows = memory.reshape(-1)[: math.prod(stored)].reshape(stored)
+        first: tuple[Any, ...] = (*map(slice, self.shapes[name]), ...)
+        found: Array = rows[first]
+        return found
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Place:
-        shapes = {name: tuple(shape) for name, shape in data["shapes"].items()}
-        return Place(Point(**data["point"]), shapes)
+        shapes, stored = (
+            {name: tuple(extents) for name, extents in data[what].items()}
+            for what in ("shapes", "stored")
+        )
+        return Place(Point(**data["point"]), shapes, stored)
 
 
 def default_kind(dtype: str) -> InputKind:

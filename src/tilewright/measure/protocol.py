@@ -22,7 +22,7 @@ from typing import Any
 from tilewright.ground.errors import RunError
 from tilewright.ground.text import size as size_text
 
-PROTOCOL = 4
+PROTOCOL = 5
 MAGIC = b"TWP1"
 PREFIX_BYTES = len(MAGIC) + 4
 MAX_HEADER_BYTES = 1 << 24

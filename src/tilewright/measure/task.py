@@ -37,6 +37,7 @@ from tilewright.expr.nodes import (
     Var,
 )
 from tilewright.expr.reference import compute_of, sizes, static_shape
+from tilewright.expr.sizes import shape_at, stored_at
 from tilewright.expr.tensors import Placeholder
 from tilewright.expr.traversal import reads, transform, walk
 from tilewright.ground.errors import RunError, WrongAnswer
@@ -111,13 +112,15 @@ class MeasureTask:
 
     @property
     def places(self) -> tuple[Place, ...]:
-        """The points, and the shapes that arrays have there."""
+        """The points, and how arrays are there."""
+        arrays = (*self.dag.inputs, *self.dag.constants, *self.dag.outputs)
         return tuple(
             Place(
                 point,
-                {t.name: static_shape(t) for t in (*part.dag.inputs, *part.dag.outputs)},
+                {t.name: shape_at(t, point.values) for t in arrays},
+                {t.name: stored_at(t, self.dag.sizes, point.values) for t in arrays},
             )
-            for point, part in zip(self.points, self.parts, strict=True)
+            for point in self.points
         )
 
     @cached_property

@@ -117,8 +117,8 @@ class FixedTask(TrialTask):
         return {} if self.place is None else self.place.point.values
 
     def live(self, name: str, array: Array) -> Array:
-        """The part of an output's memory that is its value."""
-        return array if self.place is None else beginning(array, self.place.shapes[name])
+        """The part of an array's memory that is its value."""
+        return array if self.place is None else self.place.live(name, array)
 
     @contextmanager
     def loaded(self, artifact: Artifact) -> Iterator[LoadedCandidate]:
@@ -144,13 +144,6 @@ class FixedTask(TrialTask):
     def values_at(self, probes: Sequence[Sequence[int]]) -> list[bytes]:
         pairs = zip(self._outputs, probes, strict=True)
         return [y.reshape(-1)[np.array(p, dtype=np.int64)].tobytes() for y, p in pairs]
-
-
-def beginning(array: Array, shape: Sequence[int]) -> Array:
-    """The beginning of an array along every dimension."""
-    first: tuple[Any, ...] = (*map(slice, shape), ...)
-    found: Array = array[first]
-    return found
 
 
 def is_written(whole: Array, live: Array, byte: int) -> bool:

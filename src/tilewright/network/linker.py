@@ -13,9 +13,9 @@ in the result that two branches share. What is wanted in several places is copie
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
 
 from tilewright.contract.artifact import (
@@ -30,9 +30,9 @@ from tilewright.contract.sizes import Size
 from tilewright.expr.dtypes import DTYPES
 from tilewright.expr.index.extents import mul, product, sub
 from tilewright.expr.nodes import Extent, Shape, Var
-from tilewright.expr.sizes import is_contiguous, least, most
+from tilewright.expr.sizes import is_contiguous, least, most, stored_extents, stored_strides
 from tilewright.expr.tensors import canonical
-from tilewright.graph.ir import Growth, Value
+from tilewright.graph.ir import Growth, Value, sizes_of
 from tilewright.graph.partition import (
     AppendCall,
     Call,
@@ -68,8 +68,8 @@ from tilewright.network.launches import copy_kernels
 from tilewright.network.memory import (
     direct_results,
     plan_memory,
-    stored_bytes,
     stored_shape_of,
+    tensor_of,
 )
 from tilewright.network.selections import selection_entry, selection_scratch
 from tilewright.network.values import CallValues
@@ -161,7 +161,7 @@ class Linker:
         found |= {
             v: InterfaceBuffer(i)
             for i, v in enumerate(self.inputs)
-            if v in states or is_contiguous(v.extents)
+            if v in states or is_contiguous(tensor_of(v), self.values.sizes)
         }
         direct = direct_results(self.partition, self.partition.whole)
         return found | {v: self._output(i) for v, i in direct.items()}
@@ -181,7 +181,7 @@ class Linker:
         given = (
             self._copied(v, InterfaceBuffer(i), self.place(v), taken=True)
             for i, v in enumerate(self.partition.graph.given)
-            if not is_contiguous(v.extents)
+            if not is_contiguous(tensor_of(v), self.values.sizes)
         )
         calls = self._calls(self.partition.whole)
         results = (
@@ -229,8 +229,7 @@ class Linker:
         arrays = (*call.node.inputs, *call.node.outputs)
         numbers: list[Extent] = []
         for value in arrays:
-            stored = stored_shape_of(value, self.values.sizes)
-            strides = [math.prod(stored[d + 1 :]) for d in range(value.rank)]
+            strides = stored_strides(tensor_of(value), self.values.sizes)
             numbers += (value.rank, *value.extents, *strides)
         shapes = [stored_shape_of(v, self.values.sizes) for v in arrays]
         cores = self.target.cores
@@ -251,12 +250,12 @@ class Linker:
 
     def _appended(self, call: AppendCall) -> Action:
         """A copy of new rows behind those that a state has, in memory that lies as its result."""
-        (state, rows), result = call.node.inputs, call.node.output
-        stored = stored_shape_of(result, self.values.sizes)
-        row = DTYPES[result.dtype].bytes * math.prod(stored[call.axis + 1 :])
+        (state, new), result = call.node.inputs, call.node.output
+        rows = stored_extents(tensor_of(result), self.values.sizes)[call.axis + 1 :]
+        row = product((DTYPES[result.dtype].bytes, *rows))
         start = self.values.number(mul(state.extents[call.axis], row))
         behind = Behind(self.place(state), start)
-        return self._copied(rows, self.place(rows), behind, within=result)
+        return self._copied(new, self.place(new), behind, within=result)
 
     def _branch(
         self, call: ChoiceCall, region: Region, results: Sequence[Place]
@@ -301,12 +300,12 @@ class Linker:
 
     def _row(self, array: Value, loop: int, backwards: bool) -> Row:
         """The row of `array` that a step reads or writes."""
-        rows, sizes = array.extents[0], self.values.sizes
-        stride = stored_bytes(array, sizes) // most(rows, sizes)
+        inside = stored_extents(tensor_of(array), self.values.sizes)[1:]
+        stride, number = product((DTYPES[array.dtype].bytes, *inside)), self.values.number
         if backwards:
-            last = self.values.number(mul(sub(rows, 1), stride))
-            return Row(self.place(array), last, -stride, loop)
-        return Row(self.place(array), 0, stride, loop)
+            last = number(mul(sub(array.extents[0], 1), stride))
+            return Row(self.place(array), last, number(mul(stride, -1)), loop)
+        return Row(self.place(array), 0, number(stride), loop)
 
     def _hand_on(self, call: LoopCall, carried: Sequence[Place]) -> tuple[Action, ...]:
         """Copies from what a step computed to what the next one reads."""
@@ -368,15 +367,15 @@ class Linker:
             return self._rows_copied(value, source, destination, taken)
         item, number = DTYPES[value.dtype].bytes, self.values.number
 
-        def strides_of(shape: Shape) -> list[Extent]:
-            return [canonical(product((item, *shape[d + 1 :]))) for d in range(value.rank)]
+        def strides_of(extents: Shape) -> list[Extent]:
+            return [canonical(product((item, *extents[d + 1 :]))) for d in range(value.rank)]
 
-        source_shape, target_shape = (
-            stored_shape_of(v, self.values.sizes) for v in (value, within or value)
+        source_extents, target_extents = (
+            stored_extents(tensor_of(v), self.values.sizes) for v in (value, within or value)
         )
         sides = (
-            strides_of(value.extents if taken else source_shape),
-            strides_of(value.extents if given else target_shape),
+            strides_of(value.extents if taken else source_extents),
+            strides_of(value.extents if given else target_extents),
         )
         block: Extent = item
         left = value.rank
@@ -400,8 +399,14 @@ class Linker:
         """
         varying = [e for e in dict.fromkeys(value.extents) if not isinstance(e, int)]
         found = self.values.sizes
+        pitched = {s.name for s in found if s.pitched}
         sizes = tuple(
-            Size(f"n{i}", max(0, least(e, found)), max(1, most(e, found)))
+            Size(
+                f"n{i}",
+                max(0, least(e, found)),
+                max(1, most(e, found)),
+                pitched=bool(pitched & sizes_of((e,))),
+            )
             for i, e in enumerate(varying)
         )
         named = {e: Var(s.name) for e, s in zip(varying, sizes, strict=True)}
@@ -480,6 +485,11 @@ def _refuse_control(partition: Partition, target: Target) -> None:
         )
 
 
+def _lies_as(value: Sequence[int], given: Sequence[int]) -> bool:
+    """Whether an array of a kernel is a value, of which it may have several dimensions as one."""
+    return given == value or (len(given) < len(value) and prod(given) == prod(value))
+
+
 def _check(partition: Partition, call: Subgraph, kernels: Mapping[str, Artifact]) -> None:
     if call.key not in kernels:
         raise BuildError(f"{partition.graph.name}: no kernel for task {call.key} ({call.name})")
@@ -488,7 +498,7 @@ def _check(partition: Partition, call: Subgraph, kernels: Mapping[str, Artifact]
     wanted = [stored_shape_of(v, partition.graph.sizes) for v in values]
     given = [s.shape for s in (*artifact.inputs, *artifact.outputs)]
     sources = [s.shape for s in artifact.sources.values()]
-    if wanted != given or sources != [v.shape for v in call.constants]:
+    if not all(map(_lies_as, wanted, given)) or sources != [v.shape for v in call.constants]:
         raise BuildError(
             f"{partition.graph.name}: kernel {artifact.entry} takes {given} and constants "
             f"{sources}; {call.name} has {wanted} and {[v.shape for v in call.constants]}"

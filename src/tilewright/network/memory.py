@@ -83,7 +83,7 @@ def liveness(partition: Partition, alignment: int = ALIGNMENT) -> list[Lifetime]
     """Lifetimes of the values that need memory of their own, in the order they are written."""
     clock, sizes = _CallNumbers(partition), partition.graph.sizes
     for value in partition.graph.given:
-        if not is_contiguous(value.extents):
+        if not is_contiguous(tensor_of(value), sizes):
             clock.made(value)
     clock.walk(partition.whole)
     clock.used(partition.graph.outputs)  # results that are not written directly are copied last
@@ -170,14 +170,20 @@ def direct_results(
     found: dict[Value, int] = {}
     for i, value in enumerate(region.graph.outputs[start:], start):
         root = partition.root(value)
-        if root in made and (call is not None or is_contiguous(value.extents)):
+        outside = call is not None or is_contiguous(tensor_of(value), partition.graph.sizes)
+        if root in made and outside:
             found.setdefault(root, i)
     return found
 
 
+def tensor_of(value: Value) -> Tensor:
+    """A tensor that lies in memory as a value does."""
+    return Tensor(value.name, value.extents, DTYPES[value.dtype])
+
+
 def stored_shape_of(value: Value, sizes: Sizes) -> tuple[int, ...]:
     """The shape of a value's memory in the arena."""
-    return stored_shape(Tensor(value.name, value.extents, DTYPES[value.dtype]), sizes)
+    return stored_shape(tensor_of(value), sizes)
 
 
 def stored_bytes(value: Value, sizes: Sizes) -> int:

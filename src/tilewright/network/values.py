@@ -2,7 +2,7 @@
 
     values = CallValues(graph)
     values.number((S + 1) // 2)      CallValue(1); 4 is 4
-    values.params(kernel.sizes)      the first of values side by side, as a kernel takes them
+    values.params(call.sizes)        the first of values side by side, as a kernel takes them
     values.derived                   what is computed of the sizes before a call
 
 Sizes come first, which the native call finds in the shapes of inputs, or the network on its way.
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from tilewright.contract.artifact import BufferSpec, StateSpec, aligned
 from tilewright.contract.sizes import Size, Sizes
-from tilewright.expr.nodes import Expr, Extent, Var, as_expr
+from tilewright.expr.nodes import Expr, Extent, Shape, Var, as_expr
 from tilewright.expr.sizes import least, most
 from tilewright.expr.tensors import canonical
 from tilewright.expr.text import extent_text
@@ -62,9 +62,9 @@ class CallValues:
             self.all.append(extent)
         return CallValue(self.all.index(extent))
 
-    def params(self, sizes: Sizes) -> CallValue | None:
+    def params(self, sizes: Shape) -> CallValue | None:
         """Where the values of a kernel's sizes lie side by side."""
-        wanted = [as_expr(Var(s.name)) for s in sizes]
+        wanted = [as_expr(e) for e in sizes]
         count = len(wanted)
         if not wanted:
             return None

@@ -20,7 +20,8 @@ from tilewright.codegen.passes.varying import laid_out
 from tilewright.codegen.rewrite import is_empty
 from tilewright.contract.artifact import DEVICE_ALIGNMENT, Launch, aligned
 from tilewright.expr.index.affine import AffineForms
-from tilewright.expr.nodes import Const, Tensor
+from tilewright.expr.nodes import Const, Shape, Tensor
+from tilewright.expr.sizes import stored_extents
 from tilewright.expr.tensors import Table
 from tilewright.ground.errors import BuildError
 from tilewright.nest.gpu.workers import kernels
@@ -48,12 +49,13 @@ def emit(program: Program, dialect: Dialect) -> Kernel:
     """Write all kernels of a concrete program. Raises BuildError for what devices cannot do."""
     interface = (*program.inputs, *program.constants, *program.outputs)
     varying = frozenset(t.name for t in interface if any(not isinstance(e, int) for e in t.shape))
+    extents = {t.name: stored_extents(t, program.sizes) for t in interface}
     program = laid_out(program) if program.sizes else program
     body = passed(program, gpu_passes(program.sizes, varying)).body
     names, forms = Names(), AffineForms()
     places: dict[str, Place] = {}
     for tensor in (*program.inputs, *program.constants, *program.outputs):
-        places[tensor.name] = _place(tensor, GLOBAL, names, forms)
+        places[tensor.name] = _place(tensor, GLOBAL, names, forms, extents=extents[tensor.name])
     tables = [_table(t, places, names, forms, dialect) for t in program.tables]
     scratch, scratch_bytes = _scratch(body)
     for alloc, _ in scratch.values():
@@ -87,9 +89,14 @@ def _text(written: list[KernelText], tables: list[str], dialect: Dialect) -> str
 
 
 def _place(
-    tensor: Tensor, space: str, names: Names, forms: AffineForms, alloc: Alloc | None = None
+    tensor: Tensor,
+    space: str,
+    names: Names,
+    forms: AffineForms,
+    alloc: Alloc | None = None,
+    extents: Shape | None = None,
 ) -> Place:
-    flat = row_major(tensor, alloc.offset if alloc is not None else (), forms)
+    flat = row_major(tensor, alloc.offset if alloc is not None else (), forms, extents)
     if prod(flat.shape) > MOST_ELEMENTS:
         raise BuildError(f"{tensor.name} has more than {MOST_ELEMENTS} elements")
     return Place(names.new(tensor.name), space, tensor.dtype, flat)

@@ -30,7 +30,7 @@ from tilewright.expr.dtypes import FLOAT32
 from tilewright.expr.index.affine import Affine, AffineForms
 from tilewright.expr.index.extents import mul, product
 from tilewright.expr.index.intervals import Interval
-from tilewright.expr.nodes import Expr, Extent, Read, Tensor, as_expr
+from tilewright.expr.nodes import Expr, Extent, Read, Shape, Tensor, as_expr
 from tilewright.expr.sizes import formula_of, most, ranges_of
 from tilewright.expr.tensors import memory_of
 from tilewright.expr.traversal import reads
@@ -94,17 +94,22 @@ def write_kernel(
     return _KernelWriter(root, places, dialect, names, sizes).kernel(name)
 
 
-def row_major(tensor: Tensor, offset: tuple[Expr, ...], forms: AffineForms) -> _Flat:
-    """How indices of a tensor become one, from where its window starts."""
+def row_major(
+    tensor: Tensor, offset: tuple[Expr, ...], forms: AffineForms, extents: Shape | None = None
+) -> _Flat:
+    """How indices of a tensor become one, from where its window starts: by its shape, or by the
+    `extents` that memory has in a call.
+    """
     shape = tuple(e for e in tensor.shape if isinstance(e, int))
     if len(shape) != tensor.rank:
         raise BuildError(f"{tensor.name} has the symbolic shape {tensor.shape}; it must be ints")
-    return _Flat(shape, offset, forms)
+    return _Flat(shape, extents or shape, offset, forms)
 
 
 @dataclass(frozen=True, slots=True)
 class _Flat:
     shape: tuple[int, ...]
+    extents: Shape
     offset: tuple[Expr, ...]
     forms: AffineForms
 
@@ -114,7 +119,8 @@ class _Flat:
             local = self.forms.of(index)
             if self.offset:
                 local = local.plus(self.forms.of(self.offset[d]), -1)
-            total = total.times(self.shape[d]).plus(local)
+            extent = self.forms.of(as_expr(self.extents[d]))
+            total = self.forms.product(total, extent).plus(local)
         return self.forms.expr(total)
 
 

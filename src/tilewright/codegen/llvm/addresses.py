@@ -18,7 +18,7 @@ from tilewright.codegen.llvm.machine import Features
 from tilewright.codegen.llvm.module import Module
 from tilewright.codegen.llvm.types import SsaValue, mangled, mask_literal, storage_type, vector
 from tilewright.expr.index.affine import Affine, AffineForms
-from tilewright.expr.nodes import Expr, Tensor
+from tilewright.expr.nodes import Expr, Extent, Tensor, as_expr
 from tilewright.target import CpuTarget
 
 GREATEST_GATHER_OFFSET = 1 << 30
@@ -26,7 +26,8 @@ GREATEST_GATHER_OFFSET = 1 << 30
 
 @dataclass(slots=True)
 class Buffer:
-    """Storage of a tensor: base pointer, strides in elements, where its window starts.
+    """Storage of a tensor: base pointer, strides in elements, where its window starts. Where sizes
+    say how far elements are apart, `pitches` are their strides, and `strides` number them only.
 
     `version` changes with every store: equal loads of one version are one load. Whole vectors that
     are written to a `nontemporal` one pass the caches by, unless the program reads it, too.
@@ -41,9 +42,19 @@ class Buffer:
     version: int = 0
     nontemporal: bool = False
     is_given: bool = True
+    pitches: tuple[Extent, ...] = ()
 
     def flat(self, forms: AffineForms, indices: tuple[Expr, ...]) -> Affine:
-        """The element number of logical indices, over loop variables."""
+        """How many elements from the base logical indices are, over loop variables."""
+        if not self.pitches:
+            return self.number(forms, indices)
+        total = Affine(0)
+        for e, pitch in zip(indices, self.pitches, strict=True):
+            total = total.plus(forms.product(forms.of(e), forms.of(as_expr(pitch))))
+        return total
+
+    def number(self, forms: AffineForms, indices: tuple[Expr, ...]) -> Affine:
+        """A number that no other element has, of logical indices, over loop variables."""
         total = Affine(0)
         for e, start, stride in zip(indices, self.offset, self.strides, strict=True):
             total = total.plus(forms.of(e), stride).plus(start, -stride)

@@ -81,7 +81,7 @@ class _Emission:
         self.streamed = frozenset(self.program.marked("streamed"))
         self.outputs = frozenset(t.name for t in self.program.outputs) - self.streamed
         self.copies = prepared.copies
-        self.sure = prepared.sure
+        self.sure, self.pitches = prepared.sure, prepared.pitches
         self.target = target
         self.m = Module()
         self.forms = AffineForms()
@@ -100,7 +100,7 @@ class _Emission:
         env = {name: Affine(0, ((value, 1),)) for name, value in sizes.items()}
         facts = LinearFacts(self.forms, ranges_of(p.sizes)) if p.sizes else None
         buffers = {
-            t.name: interface_buffer(t, base, self.sure.get(t.name))
+            t.name: interface_buffer(t, base, self.sure.get(t.name), self.pitches.get(t.name, ()))
             for t, base in zip(passed, bases, strict=True)
         }
         for name in self.streamed:

@@ -27,6 +27,7 @@ from tilewright.expr.index.intervals import (
     maximum,
     may_wrap,
     minimum,
+    multiply,
     point,
     scale,
 )
@@ -175,7 +176,8 @@ class Indexer:
             return None
         x, y = self.operand(a), self.operand(b)
         if op == "mul":
-            return self._atom(self.b.pure(f"mul i64 {x}, {y}", x, y))
+            reach = multiply(a.bounds(self.ranges), b.bounds(self.ranges))
+            return self._atom(self.b.pure(f"mul i64 {x}, {y}", x, y), reach)
         quotient = self._divide(x, y)
         if op == "floordiv":
             return self._atom(quotient)

@@ -123,10 +123,12 @@ class Partials:
 
     # ---- updates ----------------------------------------------------------------------------
 
-    def update(self, node: Store, at: Affine) -> bool:
-        """Apply an update to the accumulator whose turn it is; False where there is none."""
+    def update(self, node: Store, number: Affine) -> bool:
+        """Apply an update of element `number` to the accumulator whose turn it is; False where
+        there is none.
+        """
         ev = self.ev
-        key = ev.registers.accumulator(node.tensor.name, at)
+        key = ev.registers.accumulator(node.tensor.name, number)
         if key is None:
             return False
         assert node.reduce is not None

@@ -90,6 +90,8 @@ class Prefetcher:
         found = []
         for part in filled(node, self.streams):
             buffer = self.ev.buffers[part.tensor.name]
+            if buffer.pitches:
+                continue
             form = buffer.flat(self.ev.forms, part.start)
             whole = static_shape(part.tensor)
             spans = [min(n, most) for n, most in zip(part.spans, whole, strict=True)]

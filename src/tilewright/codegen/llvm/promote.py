@@ -55,7 +55,7 @@ class Element:
 
 @dataclass(slots=True)
 class Use:
-    """The elements of one tensor in a region, by (constant part, lane stride)."""
+    """The elements of one tensor in a region, by (constant part of the number, lane stride)."""
 
     tensor: Tensor
     elements: dict[tuple[int, int], Element] = field(default_factory=dict)
@@ -202,7 +202,8 @@ class Scan:
         stride = at.coefficient(LANE)
         conditional |= self.mask is not None and stride == 0
         use = self.uses.setdefault(tensor.name, Use(tensor))
-        element = self.element(use, at, stride, lanes if stride else None)
+        number = self.ev.number_of(node, tensor, indices, at)
+        element = self.element(use, at, number, lanes if stride else None)
         if element is None or (stride == 0 and lanes is not None and how == "write"):
             self.live.discard(tensor.name)
             return
@@ -218,15 +219,18 @@ class Scan:
         element.ops.add(op)
 
     def element(
-        self, use: Use, at: Affine, stride: int, lanes: VectorLanes | None
+        self, use: Use, at: Affine, number: Affine, lanes: VectorLanes | None
     ) -> Element | None:
-        """The element at an address; None where it overlaps another one or the terms differ."""
-        terms = at.without(LANE).terms
+        """The element of a number, at an address; None where it overlaps another one or the terms
+        differ.
+        """
+        stride = number.coefficient(LANE)
+        terms = number.without(LANE).terms
         if use.terms is None:
             use.terms = terms
         if use.terms != terms:
             return None
-        key = (at.const, stride)
+        key = (number.const, stride)
         count, active = (lanes.count, lanes.active) if lanes else (1, 1)
         mask = self.mask if stride else None
         known = use.elements.get(key)
@@ -234,7 +238,7 @@ class Scan:
             same = (known.lanes, known.active, known.mask) == (count, active, mask)
             return known if same else None
         for i in range(active):
-            if use.owner.setdefault(at.const + i * stride, key) != key:
+            if use.owner.setdefault(number.const + i * stride, key) != key:
                 return None
         use.elements[key] = Element(at, count, active, mask=mask)
         return use.elements[key]

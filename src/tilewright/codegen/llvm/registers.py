@@ -1,7 +1,7 @@
 """Tensor elements that live in SSA values instead of memory.
 
-An element is keyed by (tensor, constant part of its address, lane stride, copy). All accesses to a
-promoted tensor in its region share the rest of the address. Copies are the partial accumulators of
+An element is keyed by (tensor, constant part of its number, lane stride, copy). All accesses to a
+promoted tensor in its region share the rest of the number. Copies are the partial accumulators of
 a reduction; MAIN is the element itself.
 """
 
@@ -18,9 +18,9 @@ Key: TypeAlias = tuple[str, int, int, int]
 MAIN = -1
 
 
-def key_of(tensor: str, at: Affine) -> Key:
-    """The key of the element(s) at a resolved address."""
-    return (tensor, at.const, at.coefficient(LANE), MAIN)
+def key_of(tensor: str, number: Affine) -> Key:
+    """The key of the element(s) of a resolved number."""
+    return (tensor, number.const, number.coefficient(LANE), MAIN)
 
 
 @dataclass(slots=True)
@@ -32,13 +32,13 @@ class Registers:
     partial: dict[Key, list[Key]] = field(default_factory=dict)
     turn: dict[Key, int] = field(default_factory=dict)
 
-    def get(self, tensor: str, at: Affine) -> SsaValue | None:
-        """The value at a resolved address, None where the tensor is in memory."""
-        return self.values[key_of(tensor, at)] if tensor in self.tensors else None
+    def get(self, tensor: str, number: Affine) -> SsaValue | None:
+        """The value of a resolved number, None where the tensor is in memory."""
+        return self.values[key_of(tensor, number)] if tensor in self.tensors else None
 
-    def accumulator(self, tensor: str, at: Affine) -> Key | None:
+    def accumulator(self, tensor: str, number: Affine) -> Key | None:
         """The key of the partial accumulator whose turn it is; None where there is none."""
-        key = key_of(tensor, at)
+        key = key_of(tensor, number)
         copies = self.partial.get(key)
         if copies is None:
             return None

@@ -374,15 +374,17 @@ class Walker:
         at = self.ix.resolve(ev.form(node, node.tensor, node.indices))
         if at is None:
             self.scatter(node)
-        elif not self.partials.update(node, at):
-            old = ev.registers.get(name, at)
+            return
+        number = ev.number_of(node, node.tensor, node.indices, at)
+        if not self.partials.update(node, number):
+            old = ev.registers.get(name, number)
             value = self.new_value(node, at, old)
             if old is None:
                 ev.memory.store(ev.buffers[name], at, value, ev.lanes, ev.guard)
             else:
                 if ev.guard is not None and value.lanes == ev.guard.lanes:
                     value = choose(self.b, ev.guard, value, old)
-                ev.registers.values[key_of(name, at)] = value
+                ev.registers.values[key_of(name, number)] = value
 
     def new_value(self, node: Store, at: Affine, old: SsaValue | None) -> SsaValue:
         """What the element(s) at `at` become; `old` is their promoted value."""

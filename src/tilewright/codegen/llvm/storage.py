@@ -15,7 +15,7 @@ from tilewright.codegen.llvm.builder import Builder
 from tilewright.codegen.llvm.values import Evaluator
 from tilewright.contract.artifact import ALIGNMENT, aligned
 from tilewright.expr.index.affine import Affine
-from tilewright.expr.nodes import Tensor
+from tilewright.expr.nodes import Extent, Tensor
 from tilewright.ground.errors import BuildError
 from tilewright.nest.nodes import Alloc
 
@@ -86,12 +86,15 @@ class Frame:
             b.entry.append(f"  {buffer.base} = getelementptr i8, ptr {self.scratch}, i64 {at}")
 
 
-def interface_buffer(tensor: Tensor, base: str, sure: int | None = None) -> Buffer:
+def interface_buffer(
+    tensor: Tensor, base: str, sure: int | None = None, pitches: tuple[Extent, ...] = ()
+) -> Buffer:
     """The buffer of an input, constant, table or output; `sure` elements of it are there (None: all
-    that the shape says).
+    that the shape says). `pitches`: see `Buffer`.
     """
     shape = concrete_shape(tensor)
     every = prod(shape)
     elements = every if sure is None else sure
-    start = (Affine(0),) * len(shape)
-    return Buffer(tensor, base, row_major(shape), start, elements, is_given=elements == every)
+    start, is_given = (Affine(0),) * len(shape), elements == every
+    strides = row_major(shape)
+    return Buffer(tensor, base, strides, start, elements, is_given=is_given, pitches=pitches)

@@ -224,8 +224,11 @@ class TileWriter:
         at = ev.ix.resolve(form)
         assert at is not None, "the indices of tiles are linear"
         size = access.tensor.dtype.bytes
+        env[along] = env[along].shifted(1)
+        following = ev.ix.resolve(form)
+        assert following is not None, "the indices of tiles are linear"
         pointer = ev.ix.pointer(buffer.base, at, size)
-        stride = form.coefficient(along) * size
+        stride = ev.ix.operand(following.plus(at, -1).times(size))
         fn = self.m.declare(f"llvm.x86.{how}", "void", ["i8", "ptr", "i64"])
         self.b.do(f"call void {fn}(i8 {number}, ptr {pointer}, i64 {stride})")
         env.clear()

@@ -57,6 +57,7 @@ from tilewright.expr.nodes import (
     Select,
     Tensor,
     Var,
+    as_expr,
 )
 from tilewright.expr.reference import static_shape
 from tilewright.expr.tensors import Table
@@ -95,6 +96,7 @@ class Evaluator:
         self._exposure = Exposure(self._exists)
         self._levels: tuple[GuardLevel, ...] = (UNGUARDED,)
         self._forms: dict[int, tuple[object, Affine]] = {}
+        self._numbers: dict[int, tuple[object, Affine]] = {}
         self._chunks: dict[int, tuple[For, list[tuple[int, VectorLanes]]]] = {}
         ix.scalar, ix.context = self.value, lambda e: self._allowed(e)[-1].guard
 
@@ -116,23 +118,48 @@ class Evaluator:
     # ---- accesses ---------------------------------------------------------------------------
 
     def form(self, node: object, tensor: Tensor, indices: tuple[Expr, ...]) -> Affine:
-        """The element number of an access over loop variables (kept for each node)."""
+        """Where an access lies, in elements, over loop variables (kept for each node)."""
         hit = self._forms.get(id(node))
         if hit is None:
             form = self.buffers[tensor.name].flat(self.forms, indices)
             hit = self._forms[id(node)] = (node, form)
         return hit[1]
 
+    def number_of(
+        self, node: object, tensor: Tensor, indices: tuple[Expr, ...], at: Affine
+    ) -> Affine:
+        """The number of the element at `at`, which tells it from others where sizes say how far it
+        is from them.
+        """
+        buffer = self.buffers[tensor.name]
+        if not buffer.pitches:
+            return at
+        hit = self._numbers.get(id(node))
+        if hit is None:
+            form = buffer.number(self.forms, indices)
+            hit = self._numbers[id(node)] = (node, form)
+        found = self.ix.resolve(hit[1])
+        assert found is not None, "what is linear is so at its most"
+        return found
+
+    def kept(self, e: Read, at: Affine) -> SsaValue | None:
+        """The value in a register of what `e` reads at `at`, None where it is in memory."""
+        name = e.tensor.name
+        if name not in self.registers.tensors:
+            return None
+        return self.registers.get(name, self.number_of(e, e.tensor, e.indices, at))
+
     def element_numbers(self, tensor: Tensor, indices: tuple[Expr, ...]) -> SsaValue:
         """Element numbers of an access that is not linear in the lanes: a vector of i64."""
         buffer = self.buffers[tensor.name]
         total = self.index(Affine(0))
-        for e, start, stride in zip(indices, buffer.offset, buffer.strides, strict=True):
+        strides = buffer.pitches or buffer.strides
+        for e, start, stride in zip(indices, buffer.offset, strides, strict=True):
             origin = self.ix.resolve(start)
             if origin is None:
                 raise BuildError(f"the window of {tensor.name} starts at a vectorised index")
             here = self.pair("sub", self.value(e), self.index(origin))
-            scaled = self.pair("mul", here, constant(stride, INT64))
+            scaled = self.pair("mul", here, self.value(as_expr(stride)))
             total = self.pair("add", total, scaled)
         return self.widen(total)
 
@@ -172,7 +199,7 @@ class Evaluator:
                 return found
             numbers = self.element_numbers(e.tensor, e.indices)
             return self.memory.gather(buffer, numbers, self.lanes, guard)
-        kept = self.registers.get(e.tensor.name, at)
+        kept = self.kept(e, at)
         if kept is not None:
             return kept
         return self.memory.load(self.buffers[e.tensor.name], at, self.lanes, guard)
@@ -241,7 +268,7 @@ class Evaluator:
             at = self.ix.resolve(self.form(e, e.tensor, e.indices))
             return at is not None and self.memory.emitter.in_bounds(buffer, at)
         reach = zip(map(interval, e.indices), static_shape(e.tensor), strict=True)
-        whole = all(start == Affine(0) for start in buffer.offset)
+        whole = not buffer.pitches and all(start == Affine(0) for start in buffer.offset)
         return whole and all(i.within(0, extent - 1) for i, extent in reach)
 
     def _value(self, e: Expr) -> SsaValue:
@@ -439,7 +466,7 @@ class Evaluator:
         if cond.lanes > 1 and not at.coefficient(LANE):
             return False
         buffer = self.buffers[e.tensor.name]
-        promoted = self.registers.get(e.tensor.name, at) is not None
+        promoted = self.kept(e, at) is not None
         return not promoted and not self.memory.emitter.in_bounds(buffer, at)
 
     def _are_set(self, several: Iterable[Expr]) -> bool:
@@ -466,7 +493,7 @@ class Evaluator:
                 return None
             if at.coefficient(LANE) not in (0, dot.length):
                 return None
-            if self.registers.get(read.tensor.name, at) is not None:
+            if self.kept(read, at) is not None:
                 return None
             factors.append((read, at))
         return Dots(dot, tuple(factors))

@@ -29,7 +29,8 @@ from tilewright.codegen.passes.virtual import sunk, with_lane_storage
 from tilewright.codegen.passes.zero_terms import with_zero_terms, without_zero_terms
 from tilewright.codegen.rewrite import guarded
 from tilewright.contract.sizes import Sizes
-from tilewright.expr.sizes import ranges_of, sure_elements
+from tilewright.expr.nodes import Shape
+from tilewright.expr.sizes import is_packed, ranges_of, stored_strides, sure_elements
 from tilewright.expr.traversal import free_vars
 from tilewright.ground.errors import BuildError
 from tilewright.nest.nodes import If, Node, Program, Seq, bodies, seq
@@ -98,17 +99,21 @@ def passed(program: Program, passes: Iterable[Pass]) -> Program:
 @dataclass(frozen=True, slots=True)
 class Prepared:
     """A program after all passes; `copies` are the partial accumulators of reduced tensors, `sure`
-    the elements of arrays that are there whatever the sizes are.
+    the elements of arrays that are there whatever the sizes are, `pitches` the strides of those
+    where sizes say them.
     """
 
     program: Program
     copies: Mapping[str, int]
     sure: Mapping[str, int] = field(default_factory=dict)
+    pitches: Mapping[str, Shape] = field(default_factory=dict)
 
 
 def prepared(program: Program, target: CpuTarget) -> Prepared:
     """A CPU's program as it will be written. Raises BuildError when that is too much code."""
-    sure = {t.name: sure_elements(t, program.sizes) for t in (*program.inputs, *program.outputs)}
+    arrays, sizes = (*program.inputs, *program.outputs), program.sizes
+    sure = {t.name: sure_elements(t, sizes) for t in arrays}
+    pitches = {t.name: stored_strides(t, sizes) for t in arrays if is_packed(t, sizes)}
     passes = cpu_passes(target, program.sizes, varying_storage(program.body))
     program = at_most(program, target.vector_bits)
     shaped = passed(program, passes[:SHAPED])
@@ -119,4 +124,5 @@ def prepared(program: Program, target: CpuTarget) -> Prepared:
             f"{program.name} would become {size} statements, more than {BUDGET.program}; "
             "unroll less or use smaller tiles"
         )
-    return Prepared(written, accumulator_copies(shaped.body, target.vector_bits), sure)
+    copies = accumulator_copies(shaped.body, target.vector_bits)
+    return Prepared(written, copies, sure, pitches)

@@ -193,6 +193,22 @@ class AffineForms:
                 return self.of(x).times(-1)
         return self.atom(e)
 
+    def product(self, a: Affine, b: Affine) -> Affine:
+        """`a * b`, multiplied out: what is no number times another is an opaque name.
+
+        (4*i.0 + i.1) * (64*W)    ->    256 * (i.0*W) + 64 * (i.1*W)
+        """
+        found = a.times(b.const)
+        for m, k in b.terms:
+            found = found.plus(Affine(0, ((m, a.const),)) if a.const else ZERO, k)
+            for n, j in a.terms:
+                found = found.plus(self.atom(self.leaf(n) * self.leaf(m)), j * k)
+        return found
+
+    def leaf(self, name: str) -> Expr:
+        """The expression that a name of a form stands for."""
+        return self.opaque.get(name, Var(name))
+
     def atom(self, e: Expr) -> Affine:
         """The form of an expression that is not looked into."""
         name = self._names.get(e)
@@ -214,7 +230,7 @@ class AffineForms:
         """The expression of a affine form."""
         total: Expr | None = None
         for name, k in form.terms:
-            leaf = self.opaque.get(name, Var(name))
+            leaf = self.leaf(name)
             term = leaf if k == 1 else leaf * k
             total = term if total is None else total + term
         if total is None:

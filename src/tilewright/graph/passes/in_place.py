@@ -6,22 +6,22 @@
     before   %present = concat(%past, %rows; axis=2), returned
     after    %present = append in place (%past, %rows), no result; %past is a state
 
-Both lie in one memory, whose rows are a fixed pitch apart: that of `present` at its most. So what
-lies there already is where it belongs, and only new rows are written. It is right since nothing
-else reads `past`, what reads `present` comes after the node that makes it, and rows are written
-behind all that were there. What is not so is refused, with the reason.
+Both lie in one memory, whose rows are a fixed pitch apart (`Size.pitched`): that of `present` at
+its most. So what lies there already is where it belongs, and only new rows are written. It is right
+since nothing else reads `past`, what reads `present` comes after the node that makes it, and rows
+are written behind all that were there. What is not so is refused, with the reason.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
 from tilewright.expr.nodes import Var
 from tilewright.expr.sizes import least
 from tilewright.expr.text import extent_text
-from tilewright.graph.ir import Append, Graph, Node, State, Value, verify
+from tilewright.graph.ir import Append, Graph, Node, State, Value, sizes_of, verify
 from tilewright.ground.errors import InputError, UnsupportedModel
 
 Pairs: TypeAlias = Mapping[str, str]
@@ -63,7 +63,20 @@ def with_states(graph: Graph, states: Pairs | str) -> Graph:
         states=tuple(found.values()),
     )
     verify(changed)
-    return changed
+    return _pitched(changed, sizes_of(tuple(v.extents for v in kept)))
+
+
+def _pitched(graph: Graph, names: Collection[str]) -> Graph:
+    """The graph, and those within it, whose sizes of these names are pitched."""
+
+    def inside(node: Node) -> Node:
+        if node.control is None:
+            return node
+        bodies = [_pitched(body, names) for body in node.control.bodies]
+        return replace(node, control=node.control.with_bodies(bodies))
+
+    sizes = tuple(replace(s, pitched=s.pitched or s.name in names) for s in graph.sizes)
+    return replace(graph, sizes=sizes, nodes=tuple(map(inside, graph.nodes)))
 
 
 def _appended(node: Node) -> Node:
