@@ -53,8 +53,9 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-LONG = ("test_cluster", "test_light_models", "test_end_to_end", "test_hostile_models",
-        "test_torch_backend", "test_readme", "test_tuner", "test_random_programs")  # fmt: skip
+LONG = ("test_onnx_cases", "test_cluster", "test_light_models", "test_end_to_end",
+        "test_hostile_models", "test_torch_backend", "test_readme", "test_tuner",
+        "test_random_programs")  # fmt: skip
 """Files with cases of many seconds, the longest first: started last, one would be waited for."""
 
 
