@@ -37,6 +37,16 @@ def image(*extents: object) -> Tensor:
     return placeholder((*extents, 16), name="x")
 
 
+def of_one_tap() -> Tensor:
+    """A convolution of 1 x 1, as the library writes it."""
+    x, w = image(1, H, W), placeholder((1, 1, 16, 8), name="w", constant=True)
+    r, q, k = (reduce_axis(n, name) for n, name in ((1, "r"), (1, "q"), (16, "k")))
+    return compute(
+        (1, H, W, 8),
+        lambda n, h, v, f: sum_over(x[n, h + r, v + q, k] * w[r, q, k, f], (r, q, k)),
+    )
+
+
 def weight(name: str) -> Tensor:
     return placeholder((16,), name=name, constant=True)
 
@@ -53,6 +63,7 @@ JOINED: dict[str, tuple[Callable[[], Tensor], int]] = {
     "texts": (lambda: dense(image(B, H)), 1),
     "images": (lambda: dense(image(1, H, W)), 1),
     "images of a batch": (lambda: dense(image(B, H, W)), 2),
+    "a convolution of one tap": (of_one_tap, 1),
     "a batch that is a number": (lambda: dense(image(4, H)), 1),
     "normalised": (lambda: op.layer_norm(image(B, H), *map(weight, "gb")), 1),
     "two arrays": (lambda: beside((B, H)), 1),

@@ -83,6 +83,16 @@ def test_what_multiplies_a_lot_stays_as_it_is(tmp_path: Path) -> None:
     assert len(tw.load(file).for_target(HOST).partition.subgraphs) == 2
 
 
+def test_what_takes_neighbouring_channels_stays_as_it_is(tmp_path: Path) -> None:
+    """A product of few channels, where an instruction multiplies pairs of them in bfloat16."""
+    node = helper.make_node("Conv", ["x", "w"], ["y"])
+    file = saved(tmp_path, [node], {"w": floats(256, 64, 1, 1)}, (1, 64, 56, 56))
+    target = Target.parse("cpu:znver4 cores=2")
+    for math, kernels in (("float32", 1), ("bfloat16", 2)):
+        model = tw.load(file, math=math).for_target(target)
+        assert len(model.partition.subgraphs) == kernels, str(model)
+
+
 def test_two_kernels_meet_channels_last(tmp_path: Path) -> None:
     """Between them nothing is given or returned: both transpositions are made."""
     nodes = [

@@ -5,7 +5,8 @@
 Inside of a model everything is channels last (`passes/channels_last.py`), which is best for what
 multiplies a lot. An operator alone between an image that is given and one that is returned may take
 less time along rows of images than its two transpositions do. Both are compared by the target's
-published speeds, so that a model is always cut the same way.
+published speeds, so that a model is always cut the same way. What multiplies narrow numbers by
+instructions that take neighbouring channels stays as it is.
 """
 
 from __future__ import annotations
@@ -15,12 +16,15 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
+from tilewright.expr.contraction.groups import narrow_factors
 from tilewright.expr.dag import stage_flops
 from tilewright.expr.dtypes import dtype as as_dtype
-from tilewright.graph.access import NodeMath
+from tilewright.expr.nodes import Reduce
+from tilewright.graph.access import NodeMath, body_of
 from tilewright.graph.chaining import FLOPS_PER_CYCLE, bytes_per_s
 from tilewright.graph.ir import Node, Value
 from tilewright.target import CpuTarget
+from tilewright.target.dots import dot_of
 from tilewright.target.speeds import published
 
 OTHER_WAY = 0.25
@@ -42,7 +46,7 @@ class Edges:
         them with it.
         """
         before = _before(nodes, last)
-        if not before:
+        if not before or any(map(self._is_dot, nodes)):
             return False
         value, speeds = last.output, published(self.target.name)
         lanes = self.target.lanes(as_dtype(value.dtype))
@@ -53,6 +57,15 @@ class Edges:
         moved = (value, *(n.output for n in before))
         moved_s = sum(2.0 * v.bytes / bytes_per_s(v, self.target) for v in moved)
         return moved_s > (OTHER_WAY + empty) * arithmetic_s
+
+    def _is_dot(self, node: Node) -> bool:
+        """Whether an instruction multiplies neighbours of narrow numbers: channels, which lie apart
+        along images.
+        """
+        bodies = map(body_of, self.math[node].stages)
+        found = [narrow_factors(b.body) for b in bodies if isinstance(b, Reduce)]
+        names = ([f.tensor.dtype.name for f in factors] for factors in found if factors)
+        return any(dot_of(self.target, *pair) is not None for pair in names)
 
 
 def _before(nodes: Sequence[Node], last: Node) -> list[Node]:

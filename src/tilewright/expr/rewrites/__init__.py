@@ -1,1 +1,3 @@
-"""The same values by other expressions: Winograd, online softmax, sums without zero terms."""
+"""The same values by other expressions: Winograd, online softmax, sums without zero terms, rows as
+one dimension.
+"""
