@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from tests.kernel_calls import place_of
+from tests.kernel_calls import place_at
 
 from tilewright.build.compile import compile_lowered
 from tilewright.contract.artifact import Artifact, BufferSpec, numpy_dtype
@@ -39,7 +39,7 @@ class SizedProgram:
 
     def __call__(self, arrays: Mapping[str, Array], sizes: Mapping[str, int]) -> dict[str, Array]:
         """The outputs. Nothing beyond their extents is written."""
-        place = place_of(self.program, sizes)
+        place = place_at(self.program, sizes)
         whole = {s.name: self._laid_out(s, place, arrays) for s in self.artifact.buffers}
         memory = {s.name: self.device.allocate(s.bytes) for s in self.artifact.buffers}
         for name, array in whole.items():

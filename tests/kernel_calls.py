@@ -14,8 +14,8 @@ from tilewright.build.compile import compile_lowered
 from tilewright.codegen.llvm import storage
 from tilewright.contract.artifact import ALIGNMENT, Artifact, numpy_dtype
 from tilewright.contract.sizes import Point
-from tilewright.expr.sizes import shape_at, stored_at
 from tilewright.measure.inputs import Place
+from tilewright.measure.task import place_of
 from tilewright.nest.nodes import Program
 from tilewright.runtime.buffers import GuardedBuffer
 from tilewright.runtime.cpu import NO_SIZES, LoadedKernel, pointer_array
@@ -33,7 +33,7 @@ def called(
     """The outputs of a kernel. With sizes, memory beyond arrays is NaN, and what is written there
     fails an assertion.
     """
-    artifact, place = kernel.artifact, place_of(program, sizes)
+    artifact, place = kernel.artifact, place_at(program, sizes)
     arrays = {**arrays, **laid_out(artifact, place, arrays)} if sizes else arrays
     buffers = []
     for tensor in (*program.inputs, *program.constants):
@@ -76,11 +76,10 @@ def native(lowered: Lowered, arrays: Arrays, target: Target) -> dict[str, Array]
         return called(kernel, lowered.program, arrays)
 
 
-def place_of(program: Program, values: Mapping[str, int]) -> Place:
+def place_at(program: Program, values: Mapping[str, int]) -> Place:
     """Where the arrays of a program lie for these values of its sizes."""
-    tensors = (*program.inputs, *program.constants, *program.outputs)
-    stored = {t.name: stored_at(t, program.sizes, values) for t in tensors}
-    return Place(Point(values), {t.name: shape_at(t, values) for t in tensors}, stored)
+    arrays = (*program.inputs, *program.constants, *program.outputs)
+    return place_of(Point(values), arrays, program.sizes)
 
 
 def laid_out(artifact: Artifact, place: Place, arrays: Arrays) -> dict[str, Array]:

@@ -132,13 +132,18 @@ def stored_extents(tensor: Tensor, sizes: Sizes) -> Shape:
     takes the most of it in whole cache lines: so rows are a fixed pitch apart, one that spreads
     them over the sets of a cache.
     """
-    pitched = {s.name for s in sizes if s.pitched}
-    extents = [most(e, sizes) if pitched & free_vars(as_expr(e)) else e for e in tensor.shape]
+    extents = [most(e, sizes) if is_pitched(e, sizes) else e for e in tensor.shape]
     if len(extents) > 1 and not isinstance(tensor.shape[-1], int):
         line = max(1, ALIGNMENT // tensor.dtype.bytes)
         last = -(-most(extents[-1], sizes) // line) * line
         extents[-1] = last + line if last * tensor.dtype.bytes % FAR_ROWS == 0 else last
     return tuple(extents)
+
+
+def is_pitched(extent: Extent, sizes: Sizes) -> bool:
+    """Whether an extent is over a size that is pitched."""
+    used = free_vars(as_expr(extent))
+    return any(s.pitched and s.name in used for s in sizes)
 
 
 def stored_at(tensor: Tensor, sizes: Sizes, values: Mapping[str, int]) -> tuple[int, ...]:
@@ -158,9 +163,10 @@ def stored_strides(tensor: Tensor, sizes: Sizes) -> Shape:
     )
 
 
-def is_packed(tensor: Tensor, sizes: Sizes) -> bool:
-    """Whether strides of a tensor vary: its rows follow each other, however long they are."""
-    return not all(isinstance(stride, int) for stride in stored_strides(tensor, sizes))
+def varying_strides(tensor: Tensor, sizes: Sizes) -> Shape:
+    """The strides of a tensor where a call's sizes say them; () where they are numbers."""
+    strides = stored_strides(tensor, sizes)
+    return () if all(isinstance(stride, int) for stride in strides) else strides
 
 
 def sure_elements(tensor: Tensor, sizes: Sizes) -> int:

@@ -39,7 +39,7 @@ from tilewright.expr.nodes import (
 )
 from tilewright.expr.operators.elementwise import Value as Operand
 from tilewright.expr.reference import compute_of, extents_of, sizes
-from tilewright.expr.sizes import most, ranges_of, stored_extents
+from tilewright.expr.sizes import most, ranges_of, stored_extents, stored_shape
 from tilewright.expr.tensors import Compute, placeholder
 from tilewright.expr.traversal import free_vars, reads, substitute, walk
 from tilewright.expr.written import Definition, written
@@ -125,9 +125,9 @@ class NodeMath:
             return False
         if operand.dtype != self.output.dtype:
             return False  # a conversion of storage: float16 is computed in float32
-        theirs, ours = (stored_extents(t, sizes) for t in (operand, self.output))
-        if prod(most(e, sizes) for e in theirs) != prod(most(e, sizes) for e in ours):
+        if prod(stored_shape(operand, sizes)) != prod(stored_shape(self.output, sizes)):
             return False
+        theirs, ours = (stored_extents(t, sizes) for t in (operand, self.output))
         axes = compute_of(self.output).axes
         ranges = {a.name: Interval(0, most(a.extent, sizes) - 1) for a in axes} | ranges_of(sizes)
         return Simplifier(ranges).equal(

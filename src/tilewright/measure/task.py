@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from tilewright.contract.artifact import Array, BufferSpec, numpy_dtype
-from tilewright.contract.sizes import Point, points_of
+from tilewright.contract.sizes import Point, Sizes, points_of
 from tilewright.contract.surroundings import ALONE, Setting
 from tilewright.expr.dag import ComputeDAG, inline_reads
 from tilewright.expr.dtypes import INT64
@@ -114,14 +114,7 @@ class MeasureTask:
     def places(self) -> tuple[Place, ...]:
         """The points, and how arrays are there."""
         arrays = (*self.dag.inputs, *self.dag.constants, *self.dag.outputs)
-        return tuple(
-            Place(
-                point,
-                {t.name: shape_at(t, point.values) for t in arrays},
-                {t.name: stored_at(t, self.dag.sizes, point.values) for t in arrays},
-            )
-            for point in self.points
-        )
+        return tuple(place_of(point, arrays, self.dag.sizes) for point in self.points)
 
     @cached_property
     def expected(self) -> list[Array]:
@@ -184,6 +177,12 @@ def _sized(
     return MeasureTask(
         name, dag, reference, kinds, tolerance, probes, setting, seed, points, tuple(parts)
     )
+
+
+def place_of(point: Point, arrays: Sequence[Tensor], sizes: Sizes) -> Place:
+    """A point, and how the arrays of a program are there."""
+    shapes = {t.name: shape_at(t, point.values) for t in arrays}
+    return Place(point, shapes, {t.name: stored_at(t, sizes, point.values) for t in arrays})
 
 
 def _positions(flat: Sequence[int], shape: tuple[int, ...]) -> Array:

@@ -30,9 +30,16 @@ from tilewright.contract.sizes import Size
 from tilewright.expr.dtypes import DTYPES
 from tilewright.expr.index.extents import mul, product, sub
 from tilewright.expr.nodes import Extent, Shape, Var
-from tilewright.expr.sizes import is_contiguous, least, most, stored_extents, stored_strides
+from tilewright.expr.sizes import (
+    is_contiguous,
+    is_pitched,
+    least,
+    most,
+    stored_extents,
+    stored_strides,
+)
 from tilewright.expr.tensors import canonical
-from tilewright.graph.ir import Growth, Value, sizes_of
+from tilewright.graph.ir import Growth, Value
 from tilewright.graph.partition import (
     AppendCall,
     Call,
@@ -166,6 +173,10 @@ class Linker:
         direct = direct_results(self.partition, self.partition.whole)
         return found | {v: self._output(i) for v, i in direct.items()}
 
+    def _stored(self, value: Value) -> Shape:
+        """The extents by which a value lies in memory."""
+        return stored_extents(tensor_of(value), self.values.sizes)
+
     def _output(self, i: int) -> InterfaceBuffer:
         return InterfaceBuffer(len(self.inputs) + len(self.constants) + i)
 
@@ -251,7 +262,7 @@ class Linker:
     def _appended(self, call: AppendCall) -> Action:
         """A copy of new rows behind those that a state has, in memory that lies as its result."""
         (state, new), result = call.node.inputs, call.node.output
-        rows = stored_extents(tensor_of(result), self.values.sizes)[call.axis + 1 :]
+        rows = self._stored(result)[call.axis + 1 :]
         row = product((DTYPES[result.dtype].bytes, *rows))
         start = self.values.number(mul(state.extents[call.axis], row))
         behind = Behind(self.place(state), start)
@@ -300,8 +311,8 @@ class Linker:
 
     def _row(self, array: Value, loop: int, backwards: bool) -> Row:
         """The row of `array` that a step reads or writes."""
-        inside = stored_extents(tensor_of(array), self.values.sizes)[1:]
-        stride, number = product((DTYPES[array.dtype].bytes, *inside)), self.values.number
+        stride = product((DTYPES[array.dtype].bytes, *self._stored(array)[1:]))
+        number = self.values.number
         if backwards:
             last = number(mul(sub(array.extents[0], 1), stride))
             return Row(self.place(array), last, number(mul(stride, -1)), loop)
@@ -370,12 +381,9 @@ class Linker:
         def strides_of(extents: Shape) -> list[Extent]:
             return [canonical(product((item, *extents[d + 1 :]))) for d in range(value.rank)]
 
-        source_extents, target_extents = (
-            stored_extents(tensor_of(v), self.values.sizes) for v in (value, within or value)
-        )
         sides = (
-            strides_of(value.extents if taken else source_extents),
-            strides_of(value.extents if given else target_extents),
+            strides_of(value.extents if taken else self._stored(value)),
+            strides_of(value.extents if given else self._stored(within or value)),
         )
         block: Extent = item
         left = value.rank
@@ -399,13 +407,12 @@ class Linker:
         """
         varying = [e for e in dict.fromkeys(value.extents) if not isinstance(e, int)]
         found = self.values.sizes
-        pitched = {s.name for s in found if s.pitched}
         sizes = tuple(
             Size(
                 f"n{i}",
                 max(0, least(e, found)),
                 max(1, most(e, found)),
-                pitched=bool(pitched & sizes_of((e,))),
+                pitched=is_pitched(e, found),
             )
             for i, e in enumerate(varying)
         )

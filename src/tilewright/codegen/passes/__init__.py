@@ -30,7 +30,7 @@ from tilewright.codegen.passes.zero_terms import with_zero_terms, without_zero_t
 from tilewright.codegen.rewrite import guarded
 from tilewright.contract.sizes import Sizes
 from tilewright.expr.nodes import Shape
-from tilewright.expr.sizes import is_packed, ranges_of, stored_strides, sure_elements
+from tilewright.expr.sizes import ranges_of, sure_elements, varying_strides
 from tilewright.expr.traversal import free_vars
 from tilewright.ground.errors import BuildError
 from tilewright.nest.nodes import If, Node, Program, Seq, bodies, seq
@@ -99,7 +99,7 @@ def passed(program: Program, passes: Iterable[Pass]) -> Program:
 @dataclass(frozen=True, slots=True)
 class Prepared:
     """A program after all passes; `copies` are the partial accumulators of reduced tensors, `sure`
-    the elements of arrays that are there whatever the sizes are, `pitches` the strides of those
+    the elements of arrays that are there whatever the sizes are, `pitches` the strides of these
     where sizes say them.
     """
 
@@ -113,7 +113,7 @@ def prepared(program: Program, target: CpuTarget) -> Prepared:
     """A CPU's program as it will be written. Raises BuildError when that is too much code."""
     arrays, sizes = (*program.inputs, *program.outputs), program.sizes
     sure = {t.name: sure_elements(t, sizes) for t in arrays}
-    pitches = {t.name: stored_strides(t, sizes) for t in arrays if is_packed(t, sizes)}
+    pitches = {t.name: varying_strides(t, sizes) for t in arrays}
     passes = cpu_passes(target, program.sizes, varying_storage(program.body))
     program = at_most(program, target.vector_bits)
     shaped = passed(program, passes[:SHAPED])

@@ -202,9 +202,7 @@ def gather_block_quantized(
     zeros = np.full(shape, 0 if kind else 1 << (bits - 1), table.dtype)
     points = call.constant(zero_points, "zero points")
     if points is not None:
-        packs = (*shape[:-1], -(-blocks * bits // 8))
-        octets = points.reshape(_count(call, points.size, "zero points", packs))
-        zeros = octets if bits == 8 else unpacked(octets, bits)[..., :blocks]
+        zeros = _zeros(call, points, prod(shape[:-1]), blocks, bits).reshape(shape)
 
     def rows(x: Value) -> Value:
         return call.emit("gather", x, indices, axis=0)

@@ -99,7 +99,6 @@ def filtered(
     weights as shares of their sum. There are as many taps as any call needs.
     """
     at, emit = _positions(call, moving, where), call.emit
-    squeeze = emit("minimum", _scale(call, moving, at), call.literal(1.0, at))
     reach = 1 if cubic is None else 2
     width = math.ceil(reach * _widest(call, moving)) if antialias else reach
     call.table(most(moving.after, call.builder.sizes), 2 * width)
@@ -107,7 +106,9 @@ def filtered(
     steps = call.literal(np.arange(1 - width, width + 1, dtype=np.float32), at)
     taps = emit("add", emit("floor", column), steps)
     away = emit("absolute", emit("subtract", taps, column))
-    away = emit("multiply", away, squeeze) if antialias else away
+    if antialias:
+        squeeze = emit("minimum", _scale(call, moving, at), call.literal(1.0, at))
+        away = emit("multiply", away, squeeze)
     weights = _triangle(call, away) if cubic is None else _by_distance(call, away, cubic)
     taps = call.cast(taps, "int64")
     inside = _inside(call, taps, moving)

@@ -86,10 +86,13 @@ def resize(
             tables = call.literal(taps), call.literal(shares.astype(kind))
             y = _weighed(call, y, d - image, *tables)
         cubic = kernel.get("cubic_coeff_a", CUBIC) if mode == "cubic" else None
+        is_filtered = kernel.get("antialias") or kernel.get("exclude_outside")
         for d, m in moving.items():
-            is_filtered = kernel.get("antialias") or kernel.get("exclude_outside")
-            made = filtered(call, m, where, cubic, **kernel) if is_filtered else None
-            y = _weighed(call, y, d - image, *(made or weighed(call, m, where, cubic)))
+            if is_filtered:
+                tables = filtered(call, m, where, cubic, **kernel)
+            else:
+                tables = weighed(call, m, where, cubic)
+            y = _weighed(call, y, d - image, *tables)
     y = channels_first(call, y) if image else y
     if where == "tf_crop_and_resize":
         y = _filled_outside(call, sides, y, at, extrapolation_value)
