@@ -15,7 +15,7 @@ where ours is, the case has failed. `instructions` are what the tuned and the un
 by, as `objdump` reads it.
 
 - ratio_best_peer, ratio_untuned     the best peer's time over tuned and untuned Tilewright's
-- ratio_float32                      of networks: our untuned float32 form over the narrow one's
+- ratio_float32                      our untuned float32 form's time over the narrow one's
 
 Databases are kept in --db, and results in the JSON file after every case: run it again until
 nothing is left.
@@ -72,11 +72,15 @@ class NativeBench(Bench):
             raise SideError(f"{OURS}: {error}") from error
         executed = {name: instructions(network) for name, network in programs.items()}
         subject = f"narrow:{case.name}:{folder}"
-        whole = subject if case.shape else f"served:{case.subject}:{folder}"
+        served = f"served:{case.subject}:{folder}"
+        floats = served
+        if case.shape:
+            NARROW[case.of(BFLOAT16)].file(folder)
+            floats = f"exact:{case.of(BFLOAT16)}:{folder}"
         peers = [p for p in self.peers if p != "torch" or case.kind == BFLOAT16]
         with contextlib.ExitStack() as stack:
             sides = self.started(stack, (OURS, UNTUNED, *peers), subject)
-            exact = self.started(stack, (REFERENCE,), whole)
+            exact = self.started(stack, (REFERENCE,), subject if case.shape else served)
             if not exact:
                 raise SideError(f"{case.name} has no {REFERENCE} to compare outputs with")
             results = {**outputs(sides), FLOAT32: outputs(exact)[REFERENCE]}
@@ -85,8 +89,7 @@ class NativeBench(Bench):
             wrong = [name for name, error in errors.items() if not error <= allowed]
             if {OURS, UNTUNED} & {*wrong}:
                 raise SideError(f"errors are {errors} of the largest value")
-            if not case.shape:
-                sides[FLOAT32] = self.side(stack, UNTUNED, whole)
+            sides[FLOAT32] = self.side(stack, UNTUNED, floats)
             blocks = in_turns(sides, self.options.rounds, BLOCK_S if case.shape else NETWORK_S)
         facts = {"errors": errors, "instructions": executed, **self.facts(sides, blocks)}
         return entry_of(case, medians(blocks), wrong, **facts)
@@ -115,7 +118,7 @@ def entry_of(
 ) -> Entry:
     """One measured case; `seconds` by side, `facts` are kept as they are."""
     peers = {name: s for name, s in seconds.items() if name not in (*OWN, FLOAT32)}
-    mine, untuned, whole = seconds[OURS], seconds[UNTUNED], seconds.get(FLOAT32)
+    mine, untuned, floats = seconds[OURS], seconds[UNTUNED], seconds.get(FLOAT32)
     best = min((s for name, s in peers.items() if name not in wrong), default=None)
     return {
         "case": case.name,
@@ -123,12 +126,12 @@ def entry_of(
         "network": not case.shape,
         "median_s": mine,
         "untuned_s": untuned,
-        "float32_s": whole,
+        "float32_s": floats,
         "peers": peers,
         "wrong": list(wrong),
         "ratio_best_peer": None if best is None else best / mine,
         "ratio_untuned": None if best is None else best / untuned,
-        "ratio_float32": None if whole is None else whole / untuned,
+        "ratio_float32": None if floats is None else floats / untuned,
         **facts,
     }
 
@@ -158,11 +161,14 @@ class NativeResults(Results):
                     "geomean_best_peer": mean(e["ratio_best_peer"] for e in entries),
                     "worst": worst(entries, "ratio_best_peer"),
                     "geomean_untuned": mean(e["ratio_untuned"] for e in entries),
+                    "geomean_float32": mean(
+                        e["ratio_float32"] for e in having(entries, "ratio_float32")
+                    ),
                 }
                 for part, entries in parts.items()
                 if entries
             },
-            "worst_float32": worst([e for e in found if e["network"]], "ratio_float32"),
+            "worst_float32": worst(having(found, "ratio_float32"), "ratio_float32"),
             **{f"geomean_{peer}": mean(ratios(found, peer)) for peer in PEERS},
         }
 

@@ -42,7 +42,7 @@ def product(left: str, right: str, turned: bool = False) -> Any:
         (("uint8", "int8"), AMX, "uint8 x int8 by tdpbusd", 32.0),
         (("bfloat16", "bfloat16"), AMX, "bfloat16 by tdpbf16ps", 16.0),
         (("uint8", "int8"), f"{AVX2},+avxvnni", "uint8 x int8 by vpdpbusd", 4.0),
-        (("int8", "int8"), AVX2, "int8 by vpmaddwd", 2 / 3),
+        (("int8", "int8"), AVX2, "int8 by vpmaddwd", 4 / 3),
         (("bfloat16", "bfloat16"), AVX2, "bfloat16, term by term: haswell has no instr", 1.0),
         (("float32", "float32"), AMX, "float32", 1.0),
         (("uint8", "int8"), "cuda:h100", "uint8 x int8, term by term: h100 has no", 1.0),

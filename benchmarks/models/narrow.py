@@ -50,7 +50,11 @@ class NarrowCase:
 
     @property
     def name(self) -> str:
-        return f"{self.subject}:{self.kind}"
+        return self.of(self.kind)
+
+    def of(self, kind: str) -> str:
+        """The name of the case of another kind."""
+        return f"{self.subject}:{kind}"
 
     @property
     def math(self) -> str:

@@ -129,12 +129,15 @@ class ServedNetwork(NetworkSubject):
 
 
 class NarrowSubject(ServedNetwork):
-    """A case of `benchmarks.models.narrow` by name; its ONNX file is in `folder`."""
+    """A case of `benchmarks.models.narrow` by name; its ONNX file is in `folder`. Factors of an
+    `is_exact` one are not rounded.
+    """
 
-    def __init__(self, name: str, folder: Path) -> None:
+    def __init__(self, name: str, folder: Path, is_exact: bool = False) -> None:
         """Raises KeyError for a name that there is not."""
         self.narrow = NARROW[name]
-        self.file, self.math = self.narrow.path(folder), self.narrow.math
+        self.file = self.narrow.path(folder)
+        self.math = "float32" if is_exact else self.narrow.math
         self.inputs, self.rank = self.narrow.inputs(), self.narrow.rank
 
     def module(self) -> nn.Module:

@@ -5,7 +5,8 @@
     subject = subject_of("network:resnet50-b1:networks")    a network, its ONNX file in networks/
     subject = subject_of("served:resnet50-b1:networks")     the same where calls alone are timed
     subject = subject_of("chain:mlp-768-b128:networks")     contractions back to back
-    subject = subject_of("narrow:GMM-1-1024-1024:bytes:networks")   of benchmarks.models.narrow
+    subject = subject_of("narrow:GMM-1-1024-1024:bytes:networks")   of benchmarks.models.narrow;
+                                                            `exact` rounds no factors
     subject = subject_of("shaped:bert-base:64:networks")    of benchmarks.models.shaped, for its
                                                             range; `shaped-static` for one shape
 
@@ -89,6 +90,7 @@ KINDS: dict[str, tuple[str, str, tuple[bool, ...]]] = {
     "served": ("network_subject", "ServedNetwork", ()),
     "chain": ("chain_subject", "ChainSubject", ()),
     "narrow": ("network_subject", "NarrowSubject", ()),
+    "exact": ("network_subject", "NarrowSubject", (True,)),
     "shaped": ("network_subject", "ShapedSubject", (False,)),
     "shaped-static": ("network_subject", "ShapedSubject", (True,)),
 }

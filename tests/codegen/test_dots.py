@@ -166,6 +166,7 @@ OUTPUTS = {
     "odd": lambda: matmul(13, 37, 43),
     "signed": lambda: matmul(16, 32, 40, "int8", "int8"),
     "unsigned": lambda: matmul(7, 18, 24, "uint8", "uint8"),
+    "words": lambda: matmul(13, 37, 43, "int16", "int16"),
     "halves": lambda: matmul(16, 32, 64, "bfloat16", "bfloat16"),
     "odd halves": lambda: matmul(13, 37, 43, "bfloat16", "bfloat16"),
     "row": lambda: matmul(1, 48, 64),
@@ -268,6 +269,17 @@ def test_loops_are_dots_where_a_target_has_them() -> None:
     assert Kind.DOT not in kinds(ISAS["avx2"], matmul(16, 32, 3))
     assert Kind.DOT in kinds(ISAS["avx2"], product(1, 16, 32, 64, "uint8", "int8"))
     assert Kind.DOT not in kinds(ISAS["avx2"], product(1, 2, 32, 64, "uint8", "int8"))
+
+
+def test_the_byte_that_all_lanes_share_is_a_word_in_memory_where_words_are_multiplied() -> None:
+    """So that no register tile widens it again."""
+
+    def rules(isa: str, *types: str) -> set[bool]:
+        space = Space(ComputeDAG((matmul(16, 32, 64, *types),)), CpuTarget.of(ISAS[isa]))
+        return {"widen_factor" in sketch.name for sketch in space.sketches}
+
+    assert rules("avx2", "uint8", "int8") == rules("avx512", "int8", "int8") == {True}
+    assert rules("avx2", "int16", "int8") == rules("avx-vnni", "uint8", "int8") == {False}
 
 
 def narrow(sums: Tensor) -> Tensor:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import select
-from tilewright.expr.tensors import compute, placeholder, reduce_axis
+from tilewright.expr.tensors import cast, compute, placeholder, reduce_axis
 from tilewright.expr.tensors import sum as sum_over
 from tilewright.schedule import steps
 from tilewright.schedule.state import State
@@ -33,6 +34,18 @@ def matmul() -> ComputeDAG:
     """C = A · B, 8 x 12 x 6; B is a constant."""
     a, b = placeholder((8, 6), name="A"), placeholder((6, 12), name="B", constant=True)
     return ComputeDAG([ops.matmul(a, b, name="C")])
+
+
+def of_bytes() -> ComputeDAG:
+    """C = A · B in int32, 8 x 12 x 6."""
+    a = placeholder((8, 6), name="A", dtype="uint8")
+    b = placeholder((6, 12), name="B", dtype="int8")
+    k = reduce_axis(6, "k")
+
+    def product(i: Any, j: Any) -> Any:
+        return sum_over(cast("int32", a[i, k]) * cast("int32", b[k, j]), k)
+
+    return ComputeDAG([compute((8, 12), product, name="C")])
 
 
 def matmul_relu() -> ComputeDAG:
@@ -134,6 +147,7 @@ CASES: dict[str, Case] = {
     "compute_inline": Case(blur, steps.ComputeInline("P")),
     "cache_write": Case(matmul, steps.CacheWrite("C")),
     "cache_read": Case(matmul, steps.CacheRead("A", ("C",))),
+    "cache_read_words": Case(of_bytes, steps.CacheRead("A", ("C",), "int16")),
     "pack_read": Case(matmul, steps.PackRead("C", "B", "k", "j", 4)),
     "rfactor_outer": Case(matmul, steps.RFactor("C", "k", 2, outer=True)),
     "rfactor_padded": Case(matmul, steps.RFactor("C", "k", 4)),

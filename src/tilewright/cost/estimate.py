@@ -25,11 +25,12 @@ import numpy as np
 from tilewright.cost.analysis import Analysis, Number, Reached
 from tilewright.cost.candidates import Bools, Floats
 from tilewright.expr.dtypes import FLOAT32
+from tilewright.expr.dtypes import INT16 as WORD
 from tilewright.nest.marks import GREATEST_UNROLL_STEP
 from tilewright.nest.nodes import Kind
 from tilewright.target import CpuTarget, Target
 from tilewright.target.cpu import SHUFFLED_STRIDE
-from tilewright.target.dots import dot_of, tiles_of
+from tilewright.target.dots import Dot, dot_of, tiles_of
 
 
 def _by_level(first: float, second: float) -> Floats:
@@ -117,7 +118,8 @@ def compute_time(a: Analysis, target: CpuTarget, kept: Bools) -> Floats:
     reads = (loads * split)[1:].sum(0)
     # accumulators are loaded and stored around the reduction loops next to the tile
     moves = loads[0] * (1.0 / STORES_PER_CYCLE + (1.0 / LOADS_PER_CYCLE if is_update else 0.0))
-    busy = np.maximum(tile * arithmetic / FMA_PER_CYCLE, reads / LOADS_PER_CYCLE)
+    widened = loads[_widened(a, target)].sum(0)
+    busy = np.maximum((tile * arithmetic + widened) / FMA_PER_CYCLE, reads / LOADS_PER_CYCLE)
     if is_update:
         dots = a.of_kind(Kind.DOT)
         steps = np.where(kept, a.extents, 1.0)
@@ -321,13 +323,25 @@ def _cycles(a: Analysis, target: CpuTarget, reduces: bool) -> tuple[float, float
         n for (kind, op), n in counts.items() if kind not in free and op not in ("math", "divmod")
     )
     for dot in a.of_kind(Kind.DOT):
-        kinds = [access.tensor.dtype.name for access in a.accesses[1:]]
-        made = dot_of(target, *kinds) if len(kinds) == 2 else None
+        made = _dot(a, target)
         quick -= mads + counts.get(("float", "mad"), 0)
         quick += float(a.extents[dot].max()) if made is None else made.uops
     slow = MATH_CYCLES * counts.get(("float", "math"), 0)
     slow += DIVIDE_CYCLES * counts.get(("float", "divmod"), 0)
     return float(max(quick, 0)), slow
+
+
+def _dot(a: Analysis, target: CpuTarget) -> Dot | None:
+    """The instruction of a dot loop; None where the target has none."""
+    kinds = [access.tensor.dtype.name for access in a.accesses[1:]]
+    return dot_of(target, *kinds) if len(kinds) == 2 else None
+
+
+def _widened(a: Analysis, target: CpuTarget) -> list[int]:
+    """The accesses whose vectors are widened when they are loaded: bytes for a dot of words."""
+    dot = _dot(a, target) if a.of_kind(Kind.DOT) else None
+    factors = enumerate(a.accesses[1:], 1) if dot is not None and dot.words else ()
+    return [b for b, access in factors if access.tensor.dtype.bits < WORD.bits]
 
 
 def _in_registers(a: Analysis) -> Bools:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from tilewright.cost.statements import owners
+from tilewright.expr.contraction.groups import narrow_factors
 from tilewright.expr.dtypes import DType
 from tilewright.expr.index.extents import add, ceildiv, maximum, mul
 from tilewright.expr.index.simplify import affine
@@ -24,9 +25,10 @@ from tilewright.expr.traversal import free_vars, reads
 from tilewright.nest.gpu.workers import kernels
 from tilewright.nest.nodes import THREADS, Alloc, For, Kind, Node, Program, Scope, Store, walk
 from tilewright.target import CpuTarget, GpuTarget, Target
-from tilewright.target.dots import tiles_of
+from tilewright.target.dots import dot_of, tiles_of
 
 Amounts: TypeAlias = dict[tuple[str, str], Extent]  # by whose it is, and of what
+IN_FLIGHT = 2
 
 
 def resources(program: Program, target: Target) -> Amounts:
@@ -133,9 +135,16 @@ def _cpu(nest: _Nest, target: CpuTarget) -> Amounts:
                 vectors = ceildiv(loop.extent, target.lanes(store.tensor.dtype))
             else:
                 rows.append(loop)
-        taken = add(add(mul(_together(rows), vectors), vectors), 1)
+        taken = add(add(mul(_together(rows), vectors), vectors), 1 + _products(store, target))
         found[store.tensor.name, "registers"] = _or_tiles(taken, rows, loops, store, target)
     return found
+
+
+def _products(store: Store, target: CpuTarget) -> int:
+    """Registers of products on their way to the sums: none where one instruction does both."""
+    factors = narrow_factors(store.value)
+    dot = factors and dot_of(target, *(read.tensor.dtype.name for read in factors))
+    return IN_FLIGHT if dot and dot.words else 0
 
 
 def _or_tiles(

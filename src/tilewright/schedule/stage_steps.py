@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from tilewright.expr.dag import element
+from tilewright.expr.dtypes import DTYPES
 from tilewright.expr.index.extents import ceildiv
 from tilewright.expr.nodes import (
     Axis,
@@ -20,6 +21,7 @@ from tilewright.expr.nodes import (
     Tensor,
     Var,
     as_expr,
+    cast,
     const,
     select,
 )
@@ -119,11 +121,14 @@ def _check_copy(state: State, old: Tensor, readers: Collection[str]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class CacheRead(Step):
-    """Copy `tensor` to `<tensor>.<first reader>`, which the `readers` then read instead."""
+    """Copy `tensor` to `<tensor>.<first reader>`, which the `readers` then read instead; as a
+    `dtype` that holds all its values, if one is given.
+    """
 
     name: ClassVar[str] = "cache_read"
     tensor: str
     readers: tuple[str, ...]
+    dtype: str = ""
 
     def apply(self, state: State) -> None:
         if not self.readers:
@@ -139,8 +144,12 @@ class CacheRead(Step):
         old = found[0]
         _check_copy(state, old, self.readers)
         axes = tuple(Axis(f"d{i}", e) for i, e in enumerate(old.shape))
-        body = Read(old, tuple(a.var for a in axes))
-        new = Tensor(f"{self.tensor}.{self.readers[0]}", old.shape, old.dtype, Compute(axes, body))
+        body: Expr = Read(old, tuple(a.var for a in axes))
+        name, dtype = f"{self.tensor}.{self.readers[0]}", old.dtype
+        if self.dtype:
+            name, dtype = f"{name}.{self.dtype}", DTYPES[self.dtype]
+            body = cast(dtype, body)
+        new = Tensor(name, old.shape, dtype, Compute(axes, body))
         first = next(n for n in state.stages if n in self.readers)
         state.insert_before(first, new)
         for name in self.readers:

@@ -210,12 +210,14 @@ def vector_axis(
 
 @dataclass(frozen=True, slots=True)
 class DotLoop:
-    """A stage whose reduction along `axis` is made of dots of `length` terms; `fixed` is the factor
-    that all lanes share, `packed` the one that is laid out for them.
+    """A stage whose reduction along `axis` is made of dots of `length` terms, of words where these
+    are what is multiplied; `fixed` is the factor that all lanes share, `packed` the one that is
+    laid out for them.
     """
 
     axis: str
     length: int
+    words: bool
     fixed: Read
     packed: Read
 
@@ -278,7 +280,7 @@ def _dot_of(
     shape = fixed.tensor.shape
     along = tuple(i for i, n in zip(fixed.indices, shape, strict=True) if n != 1)
     for axis in stage.compute.reduce_axes:
-        found = DotLoop(axis.name, dot.length, fixed, packed)
+        found = DotLoop(axis.name, dot.length, dot.words, fixed, packed)
         long = isinstance(axis.extent, int) and axis.extent >= 2 * dot.length
         if long and axis.name in found.shared and _is_contiguous(along, axis.name):
             return found

@@ -28,7 +28,8 @@ class Dot:
     """An instruction on registers of `bits` that adds `length` products to each int32 of one.
     `factors` are pairs of types that it multiplies, in any order; `name` is how code generation
     knows it, and `uops` what it takes with all that goes with it, in multiply-adds of floats (where
-    nobody measured on the target, see `Speeds`).
+    nobody measured on the target, see `Speeds`). One of `words` multiplies numbers of 16 bits, as
+    which bytes must be read first.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Dot:
     factors: tuple[tuple[str, str], ...]
     features: frozenset[str]
     uops: float = 1.0
+    words: bool = False
 
     def multiplies(self, left: str, right: str) -> bool:
         """Whether it has products of these types."""
@@ -46,18 +48,20 @@ class Dot:
 BYTES = ("int8", "uint8")
 MIXED = (("uint8", "int8"),)
 HALVES = (("bfloat16", "bfloat16"),)
-ANY = tuple(product(BYTES, BYTES))
+WORDS = (*BYTES, "int16")
+ANY = tuple(product(WORDS, WORDS))
 
 # The first that fits is used. A product of bytes fits 17 bits, so pairs of them summed in 32 are
-# exact; the instructions that saturate pairs in 16 bits (vpmaddubsw) are none of these.
+# exact; the instructions that saturate pairs in 16 bits (vpmaddubsw) are none of these. An addition
+# goes with vpmaddwd, with registers of 256 bits often on three or four ports.
 DOTS = (
     Dot("vpdpbusd", 512, 4, MIXED, frozenset({"avx512vnni", "avx512vl"})),
     Dot("vpdpbusd", 256, 4, MIXED, frozenset({"avx512vnni", "avx512vl"})),
     Dot("vpdpbusd", 256, 4, MIXED, frozenset({"avxvnni"})),
     Dot("vdpbf16ps", 512, 2, HALVES, frozenset({"avx512bf16", "avx512vl"}), 4.0),
     Dot("usdot", 128, 4, MIXED, frozenset({"i8mm"})),
-    Dot("vpmaddwd", 512, 2, ANY, frozenset({"avx512bw", "avx512vl"}), 3.0),
-    Dot("vpmaddwd", 256, 2, ANY, frozenset({"avx2"}), 3.0),
+    Dot("vpmaddwd", 512, 2, ANY, frozenset({"avx512bw", "avx512vl"}), 2.0, words=True),
+    Dot("vpmaddwd", 256, 2, ANY, frozenset({"avx2"}), 1.5, words=True),
 )
 
 

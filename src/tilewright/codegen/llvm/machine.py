@@ -80,6 +80,7 @@ def _prepare() -> None:
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     llvm.set_option("tilewright", "-disable-lsr")
+    llvm.set_option("tilewright", "-x86-machine-combiner=false")
 
 
 @lru_cache(maxsize=16)

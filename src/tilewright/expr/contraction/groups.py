@@ -32,7 +32,7 @@ FLOATS = tuple(name for name, dtype in DTYPES.items() if dtype.is_float)
 SUMMED_IN: Mapping[Pair, str] = {(a, b): "float32" for a in FLOATS for b in FLOATS}
 """The dtypes of two factors in memory that anybody multiplies, and what the products are summed in.
 What only some can do is a part of these pairs (`refused`)."""
-NARROW = {"int32": ("int8", "uint8"), "float32": ("bfloat16",)}
+NARROW = {"int32": ("int8", "uint8", "int16"), "float32": ("bfloat16",)}
 """Types of factors whose products instructions add to a sum of this type."""
 
 

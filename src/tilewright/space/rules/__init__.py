@@ -22,7 +22,7 @@ from tilewright.space.rules.form import IN_FORM
 from tilewright.space.rules.gpu_rows import BY_ROWS, ROW_REDUCTION
 from tilewright.space.rules.gpu_tiling import GPU_CACHE_WRITE, GPU_TILING
 from tilewright.space.rules.online_softmax import ONLINE_SOFTMAX
-from tilewright.space.rules.pack_read import PACK_DOTS, PACK_READ
+from tilewright.space.rules.pack_read import PACK_DOTS, PACK_READ, WIDEN_FACTOR
 from tilewright.space.rules.skip_zeros import SKIP_ZEROS
 from tilewright.space.rules.turned_tiles import TURNED_TILES
 from tilewright.space.rules.winograd import WINOGRAD
@@ -32,6 +32,7 @@ CPU_RULES = (
     LINKED,
     ALWAYS_INLINE,
     PACK_DOTS,
+    WIDEN_FACTOR,
     CHAINED,
     IN_FORM,
     WINOGRAD,

@@ -9,12 +9,14 @@ it, so that they read it from end to end. It is made inside the stage's loops (e
 what it uses); how far inside is a decision.
 
 A factor of a dot that is no constant is copied in the order of its terms (`PackRead`), as a stage
-of its own, which other rules place.
+of its own, which other rules place. So is the factor that all lanes share, as numbers of 16 bits,
+where an instruction multiplies those: a register tile would widen it anew for each of its vectors.
 """
 
 from __future__ import annotations
 
 from tilewright.expr.access import MIN_REUSE, uses
+from tilewright.expr.dtypes import INT16 as WORD
 from tilewright.expr.nodes import Read, Var
 from tilewright.expr.tensors import Placeholder
 from tilewright.expr.traversal import free_vars, reads
@@ -22,7 +24,13 @@ from tilewright.schedule.state import Role, Stage
 from tilewright.schedule.steps import CacheRead, PackRead, extent_int
 from tilewright.space.decisions import INNERMOST_LIMIT
 from tilewright.space.derivation import Derivation, Rule, Verdict
-from tilewright.space.predicates import dot_copy, element_expr, has_data_reuse, vector_axis
+from tilewright.space.predicates import (
+    dot_copy,
+    dot_loop,
+    element_expr,
+    has_data_reuse,
+    vector_axis,
+)
 from tilewright.space.rules.ansor import fusion_target, tile
 
 LEVELS = 3  # tile levels S, S, R of the stage itself
@@ -94,6 +102,29 @@ def _pack_dots(d: Derivation) -> list[Derivation]:
     return [d]
 
 
+def _bytes_of_words(d: Derivation) -> Read | None:
+    """The factor in bytes that all lanes of a dot share, which multiplies words."""
+    found = dot_loop(d.state, d.working, d.target)
+    if found is None or not found.words or found.fixed.tensor.dtype.bits >= WORD.bits:
+        return None
+    return found.fixed if uses(d.working.tensor, found.fixed) >= MIN_REUSE else None
+
+
+def _can_widen(d: Derivation) -> Verdict:
+    if d.working.relations or _bytes_of_words(d) is None:
+        return Verdict.NO
+    return Verdict.ONLY
+
+
+def _widen(d: Derivation) -> list[Derivation]:
+    read = _bytes_of_words(d)
+    assert read is not None
+    d.apply(CacheRead(read.tensor.name, (d.working.name,), WORD.name))
+    return [d]
+
+
+WIDEN_FACTOR = Rule("widen_factor", _can_widen, _widen)
+"""Must come after `PACK_DOTS` and before all rules that tile."""
 PACK_DOTS = Rule("pack_dots", _can_pack_dots, _pack_dots)
 """Must come before all rules that tile: the others go on with the copy."""
 PACK_READ = Rule("pack_read", _can_pack, _pack)
