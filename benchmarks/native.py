@@ -66,8 +66,9 @@ class NativeBench(Bench):
             model = tw.load(case.file(folder), math=case.math).for_target(self.target)
             if self.trials:
                 self.tune(model, **self.budget(case))
-            tuned = tw.compile(model, db=self.options.db if self.trials else None)
-            programs = {OURS: tuned, UNTUNED: tw.compile(model)}
+            records = self.options.db if self.trials else None
+            tuned = tw.compile(model, db=records, target=self.target)
+            programs = {OURS: tuned, UNTUNED: tw.compile(model, target=self.target)}
         except tw.TilewrightError as error:
             raise SideError(f"{OURS}: {error}") from error
         executed = {name: instructions(network) for name, network in programs.items()}
