@@ -29,7 +29,7 @@ from tilewright.expr.dtypes import INT16 as WORD
 from tilewright.nest.marks import GREATEST_UNROLL_STEP
 from tilewright.nest.nodes import Kind
 from tilewright.target import CpuTarget, Target
-from tilewright.target.cpu import SHUFFLED_STRIDE
+from tilewright.target.cpu import SHUFFLED_STRIDE, TURNED_BYTES
 from tilewright.target.dots import Dot, dot_of, tiles_of
 
 
@@ -167,7 +167,7 @@ def _register_tile(a: Analysis, lanes: float) -> tuple[Floats, Floats, Floats, F
                 if strided.any():
                     shuffled = strided & (stride <= SHUFFLED_STRIDE) & (b > 0)
                     whole = extent.astype(np.int64) & (extent.astype(np.int64) - 1) == 0
-                    each = np.where(whole & _is_turned(a, b), TURNED_CYCLES, GATHER_CYCLES) * extent
+                    each = np.where(whole, _turned_cycles(a, b), GATHER_CYCLES) * extent
                     each = np.where(shuffled, (stride - 1) * SHUFFLE_CYCLES * steps, each)
                     lane_cost += np.where(strided, each * loads[b], 0.0)
                     loads[b] *= np.where(shuffled, stride, 1)
@@ -239,14 +239,18 @@ def _along(a: Analysis, unrolled: list[int]) -> Iterator[tuple[Floats, Floats, F
             yield rows, 1.0 + sum(moves[i] * (a.extents[i] - 1.0) for i in moves), whole
 
 
-def _is_turned(a: Analysis, b: int) -> Bools:
-    """Whether register tiles read neighbours of every lane, which loads bring together where all
-    lanes of a vector are there.
+def _turned_cycles(a: Analysis, b: int) -> Floats:
+    """Cycles per lane of a load whose lanes lie apart: fewer where register tiles read neighbours
+    of every lane, which loads bring together where all lanes of a vector are there.
     """
-    found = np.zeros(a.n, bool)
+    found = np.full(a.n, GATHER_CYCLES)
+    group = TURNED_BYTES / a.bytes[b]
     for i in a.of_kind(Kind.UNROLLED):
         if i in a.accesses[b].loops:
-            found |= (a.stride(b, i) == 1) & (a.extents[i] > 1)
+            turned = (a.stride(b, i) == 1) & (a.extents[i] > 1)
+            each = TURNED_CYCLES / FLOAT32.bytes * a.bytes[b]
+            each = each * np.maximum(group / a.extents[i], 1.0)
+            found = np.where(turned, np.minimum(found, each), found)
     return found
 
 

@@ -27,6 +27,8 @@ DEFAULT_CACHES = {1: 32 * KIB, 2: 512 * KIB, 3: 8 * MIB}
 ARCH_PRCTL, ARCH_REQ_XCOMP_PERM, XTILEDATA = 158, 0x1023, 18  # of Linux on x86-64
 SHUFFLED_STRIDE = 4
 """Lanes no more elements apart are read by contiguous loads and shuffled."""
+TURNED_BYTES = 16
+"""Of neighbours, that a transposed load takes from each lane's address on."""
 
 
 @dataclass(frozen=True, slots=True)

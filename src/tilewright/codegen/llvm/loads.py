@@ -4,7 +4,7 @@
 0 2 4 6      strides of 2 to 4: contiguous loads, shuffled, masked where lanes are switched off
 0 0 1 1, 0 9 1 10    known places in a few runs: a load of each, shuffled
 0 1 9 10 18   many runs of neighbours: a load of each, put together
-0 9 18 27    other strides: groups of four from each lane's address on, transposed; or gathered
+0 9 18 27    other strides: neighbours from each lane's address on, transposed; or gathered
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from tilewright.codegen.llvm.addresses import MemoryAccess, powers
 from tilewright.codegen.llvm.indices import LANE
 from tilewright.codegen.llvm.resident import WAY_BYTES
 from tilewright.codegen.llvm.types import mangled, shuffle_mask, vector
-from tilewright.target.cpu import SHUFFLED_STRIDE
+from tilewright.target.cpu import SHUFFLED_STRIDE, TURNED_BYTES
 
 MOST_RUNS = 4  # of neighbours, that are loaded and shuffled rather than gathered
 WORD, LONG = 32, 64  # bits of narrow neighbours, or of two numbers, that are loaded at once
-GROUP = 4
-"""Neighbouring elements that a transposed load takes from each lane's address on."""
+FEWEST = 4
+"""Neighbours that a transposed load takes where the last lane has no TURNED_BYTES of them."""
 
 
 class MemoryLoad(MemoryAccess):
@@ -42,28 +42,30 @@ class MemoryLoad(MemoryAccess):
             return self.contiguous()
         if 2 <= stride <= SHUFFLED_STRIDE and self.is_shuffled(stride):
             return self.shuffled(stride)
-        group = self.at.const % GROUP
-        if self.is_transposed(group):
-            first = self.at.shifted(-group)
+        if size := self.transposed_group():
+            wanted = self.at.const % size
+            first = self.at.shifted(-wanted)
             whole = MemoryLoad(self.emitter, self.buffer, first, self.lanes, None)
-            return whole.transposed(stride, group)
+            return whole.transposed(stride, size, wanted)
         return self.strided(stride)
 
-    def is_transposed(self, group: int) -> bool:
-        """Whether to load the whole group of elements that number `group` of them belongs to.
+    def transposed_group(self) -> int:
+        """How many neighbours, of which this element is one, to load for every lane; 0 for none.
 
-        Its others are likely to be wanted next (then they are there), and even for one the loads
+        The others are likely to be wanted next (then they are there), and even for one the loads
         take no longer than a gather.
         """
         assert self.lanes is not None
-        return (
-            self.guard is None
-            and self.lanes.full
-            and self.count % GROUP == 0
-            and self.dtype.bits == 32
-            and self.emitter.in_bounds(self.buffer, self.at.shifted(-group))
-            and self.emitter.in_bounds(self.buffer, self.at.shifted(GROUP - 1 - group))
-        )
+        if self.guard is not None or self.dtype.bits > WORD:
+            return 0
+        if self.dtype.bits == WORD and not self.lanes.full:  # a gather, masked
+            return 0
+        for size in dict.fromkeys((TURNED_BYTES // self.dtype.bytes, FEWEST)):
+            ends = (n - self.at.const % size for n in (0, size - 1))
+            inside = (self.emitter.in_bounds(self.buffer, self.at.shifted(n)) for n in ends)
+            if self.count % size == 0 and all(inside):
+                return size
+        return 0
 
     def load_text(self, text: str, *operands: str, key: object = None) -> str:
         """A load, shared and hoisted as far as nothing writes the buffer."""
@@ -226,26 +228,33 @@ class MemoryLoad(MemoryAccess):
         text = f"shufflevector {test} {mask}, {test} zeroinitializer, {shuffle_mask(order)}"
         return self.masked_load(p, self.b.pure(text, mask), at, key=start)
 
-    def transposed(self, stride: int, wanted: int) -> str:
-        """Element number `wanted` from each lane's address on, of GROUP that are all loaded.
+    def transposed(self, stride: int, size: int, wanted: int) -> str:
+        """Element number `wanted` from each lane's address on, of `size` that are all loaded.
 
             lanes 0..3 load  a0 a1 a2 a3 | b0 b1 b2 b3 | c0 .. | d0 ..     ->    a0 b0 c0 d0
 
-        Each register holds the groups of every fourth lane; two rounds of shuffles within its
-        128-bit parts bring them together. The shuffles for the other elements are shared.
+        With `size` 4 each register holds the groups of every fourth lane; two rounds of shuffles
+        within its 128-bit parts bring them together. The shuffles for the other elements are
+        shared.
         """
+        assert self.lanes is not None
         at = self.pointer()
-        part = vector(self.element, GROUP)
+        part = vector(self.element, size)
         rows = []
-        for i in range(self.count):
+        for i in range(self.lanes.active):
             p = self.b.local(f"getelementptr {self.element}, ptr {at}, i64 {i * stride}")
             text = f"load {part}, ptr {p}, align {self.align}"
-            rows.append(self.load_text(text, p, at, key=("group", i)))
-        a, b, c, d = (self._joined(rows[i::GROUP], GROUP) for i in range(GROUP))
-        half = wanted // 2
-        low = self._pairs(a, b, (2 * half, 2 * half + 1), 1)
-        high = self._pairs(c, d, (2 * half, 2 * half + 1), 1)
-        return self._pairs(low, high, (wanted % 2,), 2)
+            rows.append(self.load_text(text, p, at, key=("group", size, i)))
+        rows += ["zeroinitializer"] * (self.count - len(rows))
+        parts = [self._joined(rows[i::size], size) for i in range(size)]
+        width, runs = 1, size
+        while runs > 1:  # elements of each group, of `width` lanes side by side
+            runs //= 2
+            which = range(wanted // runs % 2 * runs, (wanted // runs % 2 + 1) * runs)
+            pairs = zip(parts[::2], parts[1::2], strict=True)
+            parts = [self._pairs(x, y, which, width, size) for x, y in pairs]
+            width *= 2
+        return parts[0]
 
     def _joined(self, rows: list[str], size: int) -> str:
         """Vectors of `size` elements, a power of two of them, one after the other."""
@@ -259,10 +268,12 @@ class MemoryLoad(MemoryAccess):
             size *= 2
         return rows[0]
 
-    def _pairs(self, x: str, y: str, which: tuple[int, ...], width: int) -> str:
-        """In every group: elements of x and y in turns, `width` at a time, those in `which`."""
+    def _pairs(self, x: str, y: str, which: range, width: int, size: int) -> str:
+        """In every group of `size`: elements of x and y in turns, `width` at a time, those in
+        `which`.
+        """
         order = []
-        for start in range(0, self.count, GROUP):
+        for start in range(0, self.count, size):
             for w in which:
                 for side in (0, self.count):
                     order += [side + start + w * width + i for i in range(width)]

@@ -26,21 +26,23 @@ from tilewright.schedule.steps import (
 from tilewright.space.decisions import TILE, S, variables
 from tilewright.space.derivation import Derivation, Rule, Verdict
 from tilewright.space.predicates import element_expr, has_data_reuse, vector_axis
+from tilewright.target.cpu import TURNED_BYTES
 
 MOST_ROWS = 16
 """Elements that a register tile has along the axis that is read: a line of four-byte ones."""
 STRUCTURE = (S, S, replace(TILE, most=MOST_ROWS))
-GROUP = 4
-"""Of these, so many are loaded at once (`codegen.llvm.loads`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """The axis that a stage reads `along`, that it is `stored` along, and what it reads."""
+    """The axis that a stage reads `along`, that it is `stored` along, and what it reads, of which
+    `group` neighbours are loaded at once (`codegen.llvm.loads`).
+    """
 
     along: str
     stored: str
     source: str
+    group: int
 
 
 def turn_of(d: Derivation, stage: Stage) -> Turn | None:
@@ -52,7 +54,8 @@ def turn_of(d: Derivation, stage: Stage) -> Turn | None:
         assert stored is not None
         along = _read_along(stage, read, stored)
         if along is not None:
-            return Turn(along, stored, read.tensor.name)
+            group = max(TURNED_BYTES // read.tensor.dtype.bytes, 1)
+            return Turn(along, stored, read.tensor.name, group)
     return None
 
 
@@ -93,8 +96,8 @@ def _tile(d: Derivation, name: str, turn: Turn) -> None:
     stage = d.state[name]
     turned = (turn.along, turn.stored)
     tiles = d.tile(stage, turn.along, STRUCTURE)
-    if (tiles.table[:, -1] % GROUP == 0).any():
-        d.constraints.append((as_expr(variables(tiles)[-1]) % GROUP).eq(0))
+    if (tiles.table[:, -1] % turn.group == 0).any():
+        d.constraints.append((as_expr(variables(tiles)[-1]) % turn.group).eq(0))
     vectors = replace(TILE, most=d.target.lanes(stage.tensor.dtype))
     d.tile(stage, turn.stored, (S, S, vectors), vector=True)
     others = tuple(a.name for a in stage.axes if a.name not in turned)
