@@ -267,7 +267,9 @@ def test_strided_reads_of_other_widths(dtype: str, stride: int) -> None:
 
 @pytest.mark.parametrize("shift", [0, 3])
 @pytest.mark.parametrize("dtype", ["float32", "int32", "float16", "uint8"])
-@pytest.mark.parametrize(("rows", "columns", "tile"), [(32, 16, 4), (24, 12, 6), (13, 9, 3), (64, 32, 16)])
+@pytest.mark.parametrize(
+    ("rows", "columns", "tile"), [(32, 16, 4), (24, 12, 6), (13, 9, 3), (64, 32, 16)]
+)
 def test_transpose_by_strided_loads(
     rows: int, columns: int, tile: int, dtype: str, shift: int
 ) -> None:

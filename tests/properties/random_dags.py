@@ -430,12 +430,31 @@ def narrow(b: Builder) -> Tensor | None:
     return ops.cast_to(total, "float32", name=b.name("back"))
 
 
+def product_of_bytes(b: Builder) -> Tensor | None:
+    """Sums in int32 of what was made narrow."""
+    x = b.pick()
+    shape, columns = shape_of(x), b.extent()
+    if not b.is_exact or prod(shape) * columns > MOST_WORK:
+        return None
+    clipped = ops.clip(x, -100.0, 100.0, name=b.name("clip"))
+    left = ops.cast_to(clipped, "int8", name=b.name("bytes"))
+    w = b.given((shape[-1], columns), constant=b.chance(0.5))
+    right = ops.cast_to(w, "int8", name=b.name("bytes"))
+    k = reduce_axis(shape[-1], "k")
+
+    def body(*at: Any) -> Any:
+        return sum_over(cast("int32", left[*at[:-1], k]) * cast("int32", right[k, at[-1]]), k)
+
+    sums = compute((*shape[:-1], columns), body, name=b.name("sums"))
+    return ops.cast_to(sums, "float32", name=b.name("back"))
+
+
 MOVES: tuple[tuple[Move, float], ...] = (
     (unary, 3), (binary, 3), (broadcast, 1), (transpose, 1), (reshape, 1.5), (padding, 1.5),
     (strided_slice, 1), (concat, 0.7), (upsample, 0.7), (rotate, 0.7), (gather, 0.4),
     (steered, 0.4), (matmul, 3), (convolution, 6), (transposed_convolution, 2), (spread_sum, 1),
-    (flipped_window, 1.5), (pool, 1), (row_reduction, 1.5), (long_reduction, 3), (softmax, 0.5),
-    (narrow, 0.3), (table_product, 0.7), (wide_matmul, 2), (three_taps, 2),
+    (flipped_window, 1.5), (pool, 1), (row_reduction, 1.5), (long_reduction, 4), (softmax, 0.5),
+    (narrow, 0.3), (product_of_bytes, 1), (table_product, 0.7), (wide_matmul, 2), (three_taps, 2),
 )  # fmt: skip
 _WEIGHTS = np.array([w for _, w in MOVES]) / sum(w for _, w in MOVES)
 _GOLDEN = 0.6180339887  # multiples of it, modulo 1, fill the interval evenly

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tilewright.expr.contraction.groups import narrow_factors
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Select, Var
 from tilewright.expr.rewrites.winograd import find
@@ -20,6 +21,7 @@ from tilewright.expr.traversal import reads
 from tilewright.ground.errors import ScheduleError
 from tilewright.schedule import steps
 from tilewright.schedule.state import SplitRelation, Stage, State
+from tilewright.space.predicates import element_expr
 
 LENGTHS = (1, 2, 3, 4, 5, 8)
 TRIES = 16
@@ -90,6 +92,17 @@ def _cache_read(rng: np.random.Generator, state: State, stage: Stage) -> steps.S
     return steps.CacheRead(one(rng, reads(stage.compute.body)).tensor.name, (stage.name,))
 
 
+def _widen_read(rng: np.random.Generator, state: State, stage: Stage) -> steps.Step:
+    """Of a product of narrow numbers if there is one."""
+    found = [
+        (s.name, factor.tensor.name)
+        for s in state.stages.values()
+        for factor in narrow_factors(element_expr(s)) or ()
+    ]
+    other = (stage.name, one(rng, reads(stage.compute.body)).tensor.name)
+    return steps.WidenRead(*one(rng, found or [other]))
+
+
 def _pack_read(rng: np.random.Generator, state: State, stage: Stage) -> steps.Step:
     """Along two plain indices of a read if there are any; else of what has no such read."""
     found = [
@@ -152,12 +165,12 @@ def _stream(rng: np.random.Generator, state: State, stage: Stage) -> steps.Step:
 
 MAKERS: tuple[tuple[Maker, float], ...] = (
     (_split, 5), (_follow, 2), (_fuse, 2), (_reorder, 4), (_compute_at, 5), (_store_at, 1),
-    (_cache_read, 1), (_pack_read, 0.5),
+    (_cache_read, 1), (_widen_read, 1), (_pack_read, 0.5),
     (lambda rng, state, stage: steps.ComputeInline(stage.name), 1),
     (lambda rng, state, stage: steps.ComputeRoot(stage.name), 0.3),
     (lambda rng, state, stage: steps.CacheWrite(stage.name), 1),
     (lambda rng, state, stage: steps.Mark(stage.name, "unroll_step", 16), 0.3),
-    (_skip_zeros, 1.5), (_winograd, 2.5), (_stream, 0.5),
+    (_skip_zeros, 2.5), (_winograd, 2.5), (_stream, 0.5),
     (_rfactor, 1), (_annotate, 2), (_parallel, 1), (_align, 1), (_rewrite, 1),
 )  # fmt: skip
 _WEIGHTS = np.array([w for _, w in MAKERS]) / sum(w for _, w in MAKERS)

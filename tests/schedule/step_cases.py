@@ -147,7 +147,7 @@ CASES: dict[str, Case] = {
     "compute_inline": Case(blur, steps.ComputeInline("P")),
     "cache_write": Case(matmul, steps.CacheWrite("C")),
     "cache_read": Case(matmul, steps.CacheRead("A", ("C",))),
-    "cache_read_words": Case(of_bytes, steps.CacheRead("A", ("C",), "int16")),
+    "widen_read": Case(of_bytes, steps.WidenRead("C", "A")),
     "pack_read": Case(matmul, steps.PackRead("C", "B", "k", "j", 4)),
     "rfactor_outer": Case(matmul, steps.RFactor("C", "k", 2, outer=True)),
     "rfactor_padded": Case(matmul, steps.RFactor("C", "k", 4)),

@@ -229,6 +229,12 @@ ILLEGAL: dict[str, tuple[Callable[[], ComputeDAG], tuple[steps.Step, ...], steps
     "cache unread": (
         matmul_relu, (), steps.CacheRead("A", ("D",)), r"none of \('D',\) reads A"
     ),
+    "pack dots longer than a sum": (
+        matmul, (), steps.PackRead("C", "B", "k", "j", 8), r"C: dots of 8 terms, where k has 6"
+    ),
+    "widen floats": (
+        matmul, (), steps.WidenRead("C", "A"), r"C does not multiply A once, as bytes"
+    ),
     "cache what is attached": (
         blur, (steps.ComputeAt("P", "y", 0),), steps.CacheRead("P", ("y",)),
         r"P is attached already; copy it before that",

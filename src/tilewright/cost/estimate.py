@@ -24,8 +24,7 @@ import numpy as np
 
 from tilewright.cost.analysis import Analysis, Number, Reached
 from tilewright.cost.candidates import Bools, Floats
-from tilewright.expr.dtypes import FLOAT32
-from tilewright.expr.dtypes import INT16 as WORD
+from tilewright.expr.dtypes import FLOAT32, INT16
 from tilewright.nest.marks import GREATEST_UNROLL_STEP
 from tilewright.nest.nodes import Kind
 from tilewright.target import CpuTarget, Target
@@ -345,7 +344,7 @@ def _widened(a: Analysis, target: CpuTarget) -> list[int]:
     """The accesses whose vectors are widened when they are loaded: bytes for a dot of words."""
     dot = _dot(a, target) if a.of_kind(Kind.DOT) else None
     factors = enumerate(a.accesses[1:], 1) if dot is not None and dot.words else ()
-    return [b for b, access in factors if access.tensor.dtype.bits < WORD.bits]
+    return [b for b, access in factors if access.tensor.dtype.bits < INT16.bits]
 
 
 def _in_registers(a: Analysis) -> Bools:

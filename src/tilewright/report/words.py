@@ -35,6 +35,7 @@ RULES = {
     "skip_zeros": "inserted zeros left out",
     "reduction_factorisation": "sums split into partial sums",
     "pack_read": "an input packed",
+    "widen_factor": "a factor of bytes widened once",
     "pack_dots": "a factor copied for dots",
     "turned_tiles": "both axes tiled",
     "online_softmax": "attention's keys in chunks",

@@ -9,8 +9,9 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+from tilewright.expr.contraction.groups import narrow_factors
 from tilewright.expr.dag import element
-from tilewright.expr.dtypes import DTYPES
+from tilewright.expr.dtypes import INT16, DType
 from tilewright.expr.index.extents import ceildiv
 from tilewright.expr.nodes import (
     Axis,
@@ -121,14 +122,11 @@ def _check_copy(state: State, old: Tensor, readers: Collection[str]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class CacheRead(Step):
-    """Copy `tensor` to `<tensor>.<first reader>`, which the `readers` then read instead; as a
-    `dtype` that holds all its values, if one is given.
-    """
+    """Copy `tensor` to `<tensor>.<first reader>`, which the `readers` then read instead."""
 
     name: ClassVar[str] = "cache_read"
     tensor: str
     readers: tuple[str, ...]
-    dtype: str = ""
 
     def apply(self, state: State) -> None:
         if not self.readers:
@@ -143,17 +141,44 @@ class CacheRead(Step):
             raise ScheduleError(f"none of {self.readers} reads {self.tensor}")
         old = found[0]
         _check_copy(state, old, self.readers)
-        axes = tuple(Axis(f"d{i}", e) for i, e in enumerate(old.shape))
-        body: Expr = Read(old, tuple(a.var for a in axes))
-        name, dtype = f"{self.tensor}.{self.readers[0]}", old.dtype
-        if self.dtype:
-            name, dtype = f"{name}.{self.dtype}", DTYPES[self.dtype]
-            body = cast(dtype, body)
-        new = Tensor(name, old.shape, dtype, Compute(axes, body))
+        new = _copy(old, self.readers[0], old.dtype)
         first = next(n for n in state.stages if n in self.readers)
         state.insert_before(first, new)
         for name in self.readers:
             redirect(state[name], old, new)
+
+
+def _copy(old: Tensor, reader: str, dtype: DType) -> Tensor:
+    """A copy for a stage, in a type that holds all values."""
+    axes = tuple(Axis(f"d{i}", e) for i, e in enumerate(old.shape))
+    body = cast(dtype, Read(old, tuple(a.var for a in axes)))
+    return Tensor(f"{old.name}.{reader}", old.shape, dtype, Compute(axes, body))
+
+
+@dataclass(frozen=True, slots=True)
+class WidenRead(Step):
+    """Copy bytes that a stage multiplies to words, which it then reads.
+
+    C[i, j] = sum_k int32(A[i, k]) * int32(B[k, j])
+    ->  A.C[i, k] = int16(A[i, k]);  C[i, j] = sum_k int32(A.C[i, k]) * int32(B[k, j])
+    """
+
+    name: ClassVar[str] = "widen_read"
+    stage: str
+    tensor: str
+
+    def apply(self, state: State) -> None:
+        stage = state[self.stage]
+        body = stage.compute.body
+        factors = narrow_factors(body.body if isinstance(body, Reduce) else body) or ()
+        found = [r.tensor for r in factors if r.tensor.name == self.tensor]
+        if len(found) != 1 or found[0].dtype.kind == "float" or found[0].dtype.bits >= INT16.bits:
+            raise ScheduleError(f"{self.stage} does not multiply {self.tensor} once, as bytes")
+        (old,) = found
+        _check_copy(state, old, (self.stage,))
+        new = _copy(old, self.stage, INT16)
+        state.insert_before(self.stage, new)
+        redirect(stage, old, new)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +212,10 @@ class PackRead(Step):
         _check_copy(state, old, (self.stage,))
         at = {k: read.indices.index(k), j: read.indices.index(j)}
         terms, lanes = (extent_int(old.shape[at[x]]) for x in (k, j))
+        if length > terms:
+            raise ScheduleError(
+                f"{self.stage}: dots of {length} terms, where {self.depth} has {terms}"
+            )
         others = [d for d in range(old.rank) if d not in at.values()]
         axes = [Axis(f"d{d}", extent_int(old.shape[d])) for d in others]
         axes += [Axis("k", -(-terms // length)), Axis("j", lanes * length)]

@@ -13,6 +13,7 @@ one line here.
     Annotate("C", "i.0", "block")                that loop is run by the blocks of a GPU
     CacheWrite("C")               C = f(A)       ->  C.local = f(A); C = C.local
     CacheRead("A", ("C",))        C = f(A)       ->  A.C = A; C = f(A.C)
+    WidenRead("C", "A")                          A.C = int16(A); C = sum_k A.C * B
     PackRead("C", "B", "k", "j", 4)              C = sum_k A * B  ->  B.C[k, j*4]; C = sum_k A * B.C
     RFactor("C", "k", 16)         C = sum_k      ->  C.rf[.., k.f] = sum_{k.r}; C = sum_{k.f} C.rf
     Winograd("C", ("h", "w"), 4)  C = sum_{r,s,c}  ->  C.data, C.products, C.inverse; C = a copy
@@ -52,6 +53,7 @@ from tilewright.schedule.stage_steps import (
     PackRead,
     RFactor,
     SkipZeros,
+    WidenRead,
 )
 from tilewright.schedule.state import Step, extent_int
 from tilewright.schedule.winograd_step import Winograd, WinogradGrid
@@ -80,6 +82,7 @@ __all__ = [
     "Step",
     "StoreAt",
     "UseForm",
+    "WidenRead",
     "Winograd",
     "WinogradGrid",
     "extent_int",
@@ -89,7 +92,8 @@ STEPS: dict[str, type[Step]] = {
     cls.name: cls
     for cls in (
         Split, FollowSplit, FollowFusedSplit, Fuse, Reorder, ComputeAt, StoreAt,
-        ComputeRoot, ComputeInline, CacheWrite, CacheRead, PackRead, RFactor, SkipZeros, Winograd,
+        ComputeRoot, ComputeInline, CacheWrite, CacheRead, PackRead, WidenRead, RFactor, SkipZeros,
+        Winograd,
         WinogradGrid, OnlineSoftmax, Annotate, Parallel, SetScope, Mark, LayoutRewrite, UseForm,
     )
 }  # fmt: skip

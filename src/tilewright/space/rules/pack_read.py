@@ -16,12 +16,12 @@ where an instruction multiplies those: a register tile would widen it anew for e
 from __future__ import annotations
 
 from tilewright.expr.access import MIN_REUSE, uses
-from tilewright.expr.dtypes import INT16 as WORD
+from tilewright.expr.dtypes import INT16
 from tilewright.expr.nodes import Read, Var
 from tilewright.expr.tensors import Placeholder
 from tilewright.expr.traversal import free_vars, reads
 from tilewright.schedule.state import Role, Stage
-from tilewright.schedule.steps import CacheRead, PackRead, extent_int
+from tilewright.schedule.steps import CacheRead, PackRead, WidenRead, extent_int
 from tilewright.space.decisions import INNERMOST_LIMIT
 from tilewright.space.derivation import Derivation, Rule, Verdict
 from tilewright.space.predicates import (
@@ -105,7 +105,7 @@ def _pack_dots(d: Derivation) -> list[Derivation]:
 def _bytes_of_words(d: Derivation) -> Read | None:
     """The factor in bytes that all lanes of a dot share, which multiplies words."""
     found = dot_loop(d.state, d.working, d.target)
-    if found is None or not found.words or found.fixed.tensor.dtype.bits >= WORD.bits:
+    if found is None or not found.words or found.fixed.tensor.dtype.bits >= INT16.bits:
         return None
     return found.fixed if uses(d.working.tensor, found.fixed) >= MIN_REUSE else None
 
@@ -119,7 +119,7 @@ def _can_widen(d: Derivation) -> Verdict:
 def _widen(d: Derivation) -> list[Derivation]:
     read = _bytes_of_words(d)
     assert read is not None
-    d.apply(CacheRead(read.tensor.name, (d.working.name,), WORD.name))
+    d.apply(WidenRead(d.working.name, read.tensor.name))
     return [d]
 
 
