@@ -14,6 +14,9 @@ more than ALIKE times onnxruntime's on the narrow file, counts as `wrong`, and i
 where ours is, the case has failed. `instructions` are what the tuned and the untuned code multiply
 by, as `objdump` reads it.
 
+With `--device cpu:haswell`, code for an older CPU runs on this one, whose instructions the peers go
+on using: then `ratio_float32` alone says something.
+
 - ratio_best_peer, ratio_untuned     the best peer's time over tuned and untuned Tilewright's
 - ratio_float32                      our untuned float32 form's time over the narrow one's
 
