@@ -15,7 +15,9 @@ Decoders read one token behind a cache of so many: `tilewright` in a stream, whi
 - ratio_best_peer          the best library's time over ours
 - first_call_ms            what the first call of a length takes longer than the second: the median
                            of five lengths near the case's
-- code_bytes, arena_bytes  of the range's network and, as static_…, of that shape alone
+- code_bytes, arena_bytes, tuning_s
+                           of the range's network and, as static_…, of that shape alone; the first
+                           case of a network tunes it, others find it tuned
 
 Databases are kept in --db, results in the JSON file after every case: run it again until nothing is
 left.
@@ -26,6 +28,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import sys
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,11 +64,14 @@ class ShapesBench(chains.Bench):
         case = SHAPED[name]
         folder, db, wait = self.options.folder, self.options.db, self.options.wait
         file = case.network.file(folder)
+        tuning = {}
         try:
             for is_static in (False, True) if self.trials else ():
                 state = None if is_static else case.network.state
                 model = tw.load(file, shapes=case.shapes(is_static), state=state)
+                begun = time.monotonic()
                 tw.tune(model, trials=self.trials, db=db, target=self.target, progress=False)
+                tuning["static_tuning_s" if is_static else "tuning_s"] = time.monotonic() - begun
         except tw.TilewrightError as error:
             raise SideError(f"{OURS}: {error}") from error
         peers = [p for p in self.peers if p != "torch"]
@@ -89,6 +95,7 @@ class ShapesBench(chains.Bench):
             "ratio_best_peer": min(theirs.values()) / seconds[OURS] if theirs else None,
             **facts,
             **static,
+            **tuning,
             "differences": differences,
             "trials": self.trials,
             "least_s": least(blocks),
@@ -113,8 +120,7 @@ class ShapesResults(Results):
         return {
             **_figures(found),
             "networks": {
-                name: {**_figures(entries), **_memory(entries)}
-                for name, entries in networks.items()
+                name: {**_figures(entries), **_costs(entries)} for name, entries in networks.items()
             },
         }
 
@@ -131,9 +137,10 @@ def _figures(entries: Sequence[Entry]) -> dict[str, Any]:
     }
 
 
-def _memory(entries: Sequence[Entry]) -> dict[str, float]:
+def _costs(entries: Sequence[Entry]) -> dict[str, float]:
     """How many times as much code and memory for values the range's network has, of the shape whose
-    own has most: what varies is laid out for the most.
+    own has most: what varies is laid out for the most. And how many times as long the network was
+    tuned, which is once, as the shape that took longest.
     """
     found = {}
     for what in ("code", "arena"):
@@ -141,6 +148,10 @@ def _memory(entries: Sequence[Entry]) -> dict[str, float]:
         pairs = [(e[static], e[own]) for e in entries if static in e]
         if pairs:
             found[what] = max(pairs)[1] / max(pairs)[0]
+    tuned = [e for e in entries if "tuning_s" in e]
+    if tuned:
+        longest = max(e["static_tuning_s"] for e in tuned)
+        found["tuning"] = max(e["tuning_s"] for e in tuned) / longest
     return found
 
 
