@@ -24,6 +24,7 @@ import numpy as np
 
 from tilewright.cost.analysis import Analysis, Number, Reached
 from tilewright.cost.candidates import Bools, Floats
+from tilewright.cost.statements import WRITTEN
 from tilewright.expr.dtypes import FLOAT32, INT16
 from tilewright.nest.marks import GREATEST_UNROLL_STEP
 from tilewright.nest.nodes import Kind
@@ -51,6 +52,7 @@ GATHER_CYCLES = 1.0  # per lane
 SHUFFLE_CYCLES = 1.0  # per vector that is put together with another one
 TURNED_CYCLES = 0.5  # per lane of a vector whose neighbours are loaded with it and turned
 LOOP_CYCLES = 1.5
+ASKED_CYCLES = 2.0  # a row's padding, where sizes decide it
 REGION_S = 1.5e-6  # entering and leaving a parallel region whose threads are awake
 SWITCH_CYCLES = 60.0  # a register tile ends and the next begins: pipelines drain, a loop is left
 SHORT_STEPS = 32  # of a reduction whose end is foreseen, so that the next tile begins meanwhile
@@ -64,10 +66,6 @@ SHORTEST = 3.0  # what starting costs at most, in units of reading: misses overl
 STREAM_DOUBT = 0.02  # whether stores past the caches pay is left to measuring
 FILL = 0.7  # share of a cache that a working set may take
 L2_FILL = 0.5  # of the second level, through which everything else passes, and not of one thread
-
-
-WRITTEN = (Kind.VECTOR, Kind.UNROLLED, Kind.DOT)
-"""Loops that are no loops of the machine."""
 
 
 def cpu_estimate(a: Analysis, target: Target) -> tuple[Floats, Floats]:
@@ -135,8 +133,21 @@ def compute_time(a: Analysis, target: CpuTarget, kept: Bools) -> Floats:
         busy = np.where(steps > 1, stays, busy + moves)
     else:
         busy = np.maximum(busy, moves)
-    cycles: Floats = tiles * (busy + tile * slow + lane_cost + LOOP_CYCLES)
+    cycles: Floats = tiles * (busy + tile * slow + lane_cost + LOOP_CYCLES + _asking(a))
     return cycles * (1.0 / target.speeds.clock_hz)
+
+
+def _asking(a: Analysis) -> Floats | float:
+    """Cycles of a register tile for the conditions of its rows, which are asked again for each
+    iteration of a loop that moves one.
+    """
+    if not a.statement.asked:
+        return 0.0
+    running = [i for i, x in enumerate(a.loops) if x.kind not in WRITTEN]
+    rows = [i for i in a.of_kind(Kind.UNROLLED) if not a.loops[i].reduce]
+    again = [i for i in running if i >= a.statement.asked]
+    cycles: Floats = ASKED_CYCLES * a.extents[rows].prod(0) / a.extents[again].prod(0)
+    return cycles
 
 
 def _register_tile(a: Analysis, lanes: float) -> tuple[Floats, Floats, Floats, Floats, Floats]:

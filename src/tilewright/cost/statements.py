@@ -19,7 +19,7 @@ How far an index moves over some loops is its *width* (`cost.widths`).
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 
@@ -30,8 +30,8 @@ from tilewright.cost.widths import Content, Widths
 from tilewright.cost.written_out import written_out
 from tilewright.expr.index.extents import mul, plain, sub
 from tilewright.expr.index.simplify import Simplifier
-from tilewright.expr.nodes import Expr, Extent, Read, Tensor, as_expr, select
-from tilewright.expr.traversal import free_vars, reads
+from tilewright.expr.nodes import Expr, Extent, Read, Select, Tensor, as_expr, select
+from tilewright.expr.traversal import free_vars, reads, walk
 from tilewright.nest.gpu.workers import kernels
 from tilewright.nest.marks import MARKS
 from tilewright.nest.nodes import (
@@ -53,6 +53,8 @@ from tilewright.nest.nodes import (
 from tilewright.nest.operations import operations
 
 ONE: Extent = 1
+WRITTEN = (Kind.VECTOR, Kind.UNROLLED, Kind.DOT)
+"""Loops that are no loops of the machine."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +133,9 @@ class Statement:
     `is_init`: it gives the elements of a reduction their first values. `kernel` names the root nest
     it stands in; `workers` how many blocks, virtual threads and threads that kernel has, by the
     kind of their loops (on a CPU: none), and `resources` what it takes. `opens_kernel`: no other of
-    that kernel comes before it. `marks` are those in effect, whether 0 or not.
+    that kernel comes before it. `marks` are those in effect, whether 0 or not. `asked` is how many
+    loops are around the innermost that runs and moves a condition of the terms, where that is asked
+    while it runs: of padding around an image of any size; 0 for no such condition.
     """
 
     stage: str
@@ -146,6 +150,7 @@ class Statement:
     opens_kernel: bool = False
     workers: dict[Kind, Extent] = field(default_factory=dict)
     resources: dict[str, Extent] = field(default_factory=dict)
+    asked: int = 0
 
     @property
     def numbers(self) -> list[Extent]:
@@ -165,6 +170,7 @@ class Statement:
             tuple(a.tensor.name in self.shared for a in self.accesses),
             tuple((d.coefficients is None, *d.loops) for a in self.accesses for d in a.dimensions),
             (self.allocated_outside, self.opens_kernel, tuple(sorted(self.counts.items()))),
+            self.asked,
             (*self.workers, *self.resources, *self.marks),
         )
 
@@ -173,8 +179,9 @@ def statements(program: Program) -> list[Statement]:
     """All statements of a program, in order."""
     found: list[Statement] = []
     known = _Known()
+    sizes = bool(program.sizes)
     for root in map(written_out, kernels(program.body)):
-        here = list(_walk(root, _Around(owners(root), known)))
+        here = list(_walk(root, _Around(owners(root), known, sizes)))
         workers: dict[Kind, Extent] = {}
         for s in here:
             s.kernel, s.opens_kernel = here[-1].stage, s is here[0]
@@ -225,6 +232,7 @@ class _Around:
 
     owners: Mapping[str, str]
     known: _Known
+    has_sizes: bool = False
     loops: tuple[For, ...] = ()
     allocated: dict[str, int] = field(default_factory=dict)
     scopes: dict[str, Scope] = field(default_factory=dict)
@@ -278,7 +286,16 @@ def _statement(store: Store, c: _Around) -> Statement:
         allocated_outside=own,
         marks=_marks(store, loops, c),
         workers=_workers(c),
+        asked=_asked(store, loops) if c.has_sizes and is_reduction else 0,
     )
+
+
+def _asked(store: Store, loops: Sequence[StatementLoop]) -> int:
+    """Loops around and with the innermost that runs and moves a condition of what is added."""
+    conditions = [e.cond for e in walk(store.value) if isinstance(e, Select)]
+    moving = {name for e in conditions for name in free_vars(e)}
+    found = (n for n, x in enumerate(loops, 1) if x.kind not in WRITTEN and x.name in moving)
+    return max(found, default=0)
 
 
 def _operations(store: Store) -> Operations:
