@@ -28,9 +28,9 @@ SCOREBOARD = "scoreboard"
 # What the pages are about, in their order, and the results beside the one of the script's name.
 SCRIPTS: Mapping[str, tuple[str, ...]] = {
     SCOREBOARD: (), "networks": (), "operators": ("operators_avx2",),
-    "native": ("native_amx", "native_avx2"), "chains": (), "edges": ("orders",), "shapes": (),
-    "load": (), "start": (), "search_speed": (), "cluster": (), "ablation": ("network_ablation",),
-    "cost_model": (), "reuse_pairs": ("reuse_pairs_simulated",),
+    "native": ("native_amx", "native_avx2"), "chains": (), "edges": ("orders",),
+    "shapes": ("shapes_tuned",), "load": (), "start": (), "search_speed": (), "cluster": (),
+    "ablation": ("network_ablation",), "cost_model": (), "reuse_pairs": ("reuse_pairs_simulated",),
     "reuse_sets": ("reuse_sets_simulated",), "hidet": (), "repvgg": (),
     "bolt_gpu": (), "gpu_suite": (),
 }  # fmt: skip
