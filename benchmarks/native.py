@@ -76,15 +76,14 @@ class NativeBench(Bench):
             raise SideError(f"{OURS}: {error}") from error
         executed = {name: instructions(network) for name, network in programs.items()}
         subject = f"narrow:{case.name}:{folder}"
-        served = f"served:{case.subject}:{folder}"
-        floats = served
+        whole = floats = f"served:{case.subject}:{folder}"
         if case.shape:
             NARROW[case.of(BFLOAT16)].file(folder)
-            floats = f"exact:{case.of(BFLOAT16)}:{folder}"
+            whole, floats = subject, f"exact:{case.of(BFLOAT16)}:{folder}"
         peers = [p for p in self.peers if p != "torch" or case.kind == BFLOAT16]
         with contextlib.ExitStack() as stack:
             sides = self.started(stack, (OURS, UNTUNED, *peers), subject)
-            exact = self.started(stack, (REFERENCE,), subject if case.shape else served)
+            exact = self.started(stack, (REFERENCE,), whole)
             if not exact:
                 raise SideError(f"{case.name} has no {REFERENCE} to compare outputs with")
             results = {**outputs(sides), FLOAT32: outputs(exact)[REFERENCE]}

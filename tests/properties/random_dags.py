@@ -23,6 +23,7 @@ from tilewright.expr.nodes import binary as binary_of
 from tilewright.expr.tensors import compute, placeholder, reduce_axis, table
 from tilewright.expr.tensors import max as max_over
 from tilewright.expr.tensors import sum as sum_over
+from tilewright.schedule.steps import extent_int
 
 Array = np.ndarray[Any, Any]
 
@@ -99,7 +100,7 @@ Move = Callable[[Builder], Tensor | None]
 
 
 def shape_of(x: Tensor) -> tuple[int, ...]:
-    return tuple(int(e) for e in x.shape)  # type: ignore[arg-type]
+    return tuple(map(extent_int, x.shape))
 
 
 # ---- elementwise, broadcast, movement -----------------------------------------------------------

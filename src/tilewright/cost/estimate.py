@@ -143,10 +143,10 @@ def _asking(a: Analysis) -> Floats | float:
     """
     if not a.statement.asked:
         return 0.0
-    running = [i for i, x in enumerate(a.loops) if x.kind not in WRITTEN]
+    first = a.statement.asked
     rows = [i for i in a.of_kind(Kind.UNROLLED) if not a.loops[i].reduce]
-    again = [i for i in running if i >= a.statement.asked]
-    cycles: Floats = ASKED_CYCLES * a.extents[rows].prod(0) / a.extents[again].prod(0)
+    inside = [i for i, x in enumerate(a.loops[first:], first) if x.kind not in WRITTEN]
+    cycles: Floats = ASKED_CYCLES * a.extents[rows].prod(0) / a.extents[inside].prod(0)
     return cycles
 
 
@@ -255,11 +255,11 @@ def _turned_cycles(a: Analysis, b: int) -> Floats:
     """
     found = np.full(a.n, GATHER_CYCLES)
     group = TURNED_BYTES / a.bytes[b]
+    whole = TURNED_CYCLES / FLOAT32.bytes * a.bytes[b]
     for i in a.of_kind(Kind.UNROLLED):
         if i in a.accesses[b].loops:
             turned = (a.stride(b, i) == 1) & (a.extents[i] > 1)
-            each = TURNED_CYCLES / FLOAT32.bytes * a.bytes[b]
-            each = each * np.maximum(group / a.extents[i], 1.0)
+            each = whole * np.maximum(group / a.extents[i], 1.0)
             found = np.where(turned, np.minimum(found, each), found)
     return found
 

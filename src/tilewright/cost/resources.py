@@ -28,7 +28,7 @@ from tilewright.target import CpuTarget, GpuTarget, Target
 from tilewright.target.dots import dot_of, tiles_of
 
 Amounts: TypeAlias = dict[tuple[str, str], Extent]  # by whose it is, and of what
-IN_FLIGHT = 2
+IN_FLIGHT = 2  # products that are computed while others are added
 
 
 def resources(program: Program, target: Target) -> Amounts:

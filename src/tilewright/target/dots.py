@@ -29,7 +29,7 @@ class Dot:
     `factors` are pairs of types that it multiplies, in any order; `name` is how code generation
     knows it, and `uops` what it takes with all that goes with it, in multiply-adds of floats (where
     nobody measured on the target, see `Speeds`). One of `words` multiplies numbers of 16 bits, as
-    which bytes must be read first.
+    which bytes must be read first, and leaves the addition to another.
     """
 
     name: str

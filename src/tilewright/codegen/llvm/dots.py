@@ -68,7 +68,7 @@ def dot_product(
     """`sums` plus `dot.length` products a lane; a factor is so many elements for each of its lanes,
     or for all of them.
     """
-    if dot.name == "vpmaddwd":
+    if dot.words:
         x, y = (v if v.dtype == INT16 else _words(b, v) for v in (x, y))
     elif dot.name == "vpdpbusd" and x.dtype.kind == "int":  # the first is the unsigned one
         x, y = y, x
@@ -78,7 +78,7 @@ def dot_product(
     whole = compute_type(sums.dtype, count)
     kind = vector(element, dot.length * count)
     name = NAMES[dot.name, 32 * count]
-    if dot.name == "vpmaddwd":
+    if dot.words:
         fn = m.declare(name, whole, [kind, kind])
         text = f"call {whole} {fn}({kind} {x.text}, {kind} {y.text})"
         terms = SsaValue(b.pure(text, x.text, y.text), INT32, count)

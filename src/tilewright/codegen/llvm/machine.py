@@ -76,7 +76,10 @@ def features(target: CpuTarget) -> Features:
 
 @lru_cache(maxsize=1)
 def _prepare() -> None:
-    """Once a process: all targets of the wheel, and LSR off (an option of the whole process)."""
+    """Once a process: all targets of the wheel, and two passes off (options of the whole process):
+    LSR, and the machine combiner, which adds integer products to each other before their sums and
+    so needs more registers than a tile leaves.
+    """
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     llvm.set_option("tilewright", "-disable-lsr")
