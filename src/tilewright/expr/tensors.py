@@ -77,6 +77,11 @@ class Compute:
     def reduce_axes(self) -> tuple[Axis, ...]:
         return self.body.axes if isinstance(self.body, Reduce) else ()
 
+    @property
+    def term(self) -> Expr:
+        """What is evaluated in each iteration, inside of the reduction if there is one."""
+        return self.body.body if isinstance(self.body, Reduce) else self.body
+
     def hint(self, name: str) -> Any:
         """The user's hint of that name, or None."""
         return dict(self.hints).get(name)

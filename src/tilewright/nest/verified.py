@@ -254,7 +254,7 @@ def check_written(dag: ComputeDAG) -> None:
     """Raise ExprError where a computation may read outside of a tensor."""
     for stage in dag.stages:
         compute = compute_of(stage)
-        body = compute.body.body if isinstance(compute.body, Reduce) else compute.body
+        body = compute.term
         axes, facts = (*compute.axes, *compute.reduce_axes), Facts(ranges_of(dag.sizes))
         for axis in axes:
             facts = facts.loop(axis.var, axis.extent)

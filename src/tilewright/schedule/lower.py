@@ -292,7 +292,7 @@ class _Lowering:
     def store(self, stage: Stage, accumulate: bool) -> Node:
         """The innermost statement. `accumulate` is False where the reduction has one iteration."""
         source = stage.compute
-        body = source.body.body if isinstance(source.body, Reduce) else source.body
+        body = source.term
         op = source.body.op if isinstance(source.body, Reduce) and accumulate else None
         value = self.lowered(stage, body)
         axes = frozenset(a.name for a in stage.axes)

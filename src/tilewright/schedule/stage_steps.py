@@ -169,8 +169,7 @@ class WidenRead(Step):
 
     def apply(self, state: State) -> None:
         stage = state[self.stage]
-        body = stage.compute.body
-        factors = narrow_factors(body.body if isinstance(body, Reduce) else body) or ()
+        factors = narrow_factors(stage.compute.term) or ()
         found = [r.tensor for r in factors if r.tensor.name == self.tensor]
         if len(found) != 1 or found[0].dtype.kind == "float" or found[0].dtype.bits >= INT16.bits:
             raise ScheduleError(f"{self.stage} does not multiply {self.tensor} once, as bytes")

@@ -41,8 +41,7 @@ class StateGraph:
 
 def element_expr(stage: Stage) -> Expr:
     """The expression that is evaluated per iteration (inside the reduction, if any)."""
-    body = stage.compute.body
-    return body.body if isinstance(body, Reduce) else body
+    return stage.compute.term
 
 
 def table_axes(stage: Stage) -> list[str]:
