@@ -20,6 +20,7 @@ from tilewright.build.compile import compile_lowered, compile_request, make_requ
 from tilewright.contract.artifact import Artifact
 from tilewright.contract.gene import Gene
 from tilewright.contract.sizes import Point
+from tilewright.cost import estimate
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.expr.serialize import dag_from_json, dag_to_json, workload_hash
 from tilewright.ground.errors import ScheduleError, VerifyError
@@ -128,15 +129,23 @@ def at_numbers(space: Space, point: Point) -> FeatureExtractor:
 
 
 @pytest.mark.parametrize("seed", range(SEEDS + 1))
-def test_estimates_over_sizes_are_those_of_numbers(seed: int) -> None:
+def test_estimates_over_sizes_are_those_of_numbers(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """But for conditions of padding, which numbers decide before a program runs."""
     rng = np.random.default_rng(seed)
     case = random_sized_case(rng) if seed < SEEDS else convolution_case()
     space = Space(case.dag, TARGET)
     drawn, extractor = space.sample(rng, 200), FeatureExtractor(space)
     points = [Point(values) for values in case.points(rng, 2)]
-    for point, found in zip(points, extractor.latencies_at(points, drawn), strict=True):
+    asking = extractor.latencies_at(points, drawn)
+    monkeypatch.setattr(estimate, "ASKED_CYCLES", 0.0)
+    for point, asked, found in zip(
+        points, asking, extractor.latencies_at(points, drawn), strict=True
+    ):
         expected = at_numbers(space, point).latency(drawn)
         np.testing.assert_allclose(found, expected, rtol=1e-9, err_msg=str(point))
+        assert (asked >= found).all(), point
 
 
 def test_the_default_program_of_a_request_has_sizes() -> None:
