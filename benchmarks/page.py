@@ -27,7 +27,7 @@ SCOREBOARD = "scoreboard"
 
 # What the pages are about, in their order, and the results beside the one of the script's name.
 SCRIPTS: Mapping[str, tuple[str, ...]] = {
-    SCOREBOARD: (), "networks": (), "operators": ("operators_avx2",),
+    SCOREBOARD: (), "networks": (), "operators": (),
     "native": ("native_amx", "native_avx2"), "chains": (), "edges": ("orders",),
     "shapes": ("shapes_tuned",), "load": (), "start": (), "search_speed": (), "cluster": (),
     "ablation": ("network_ablation",), "cost_model": (), "reuse_pairs": ("reuse_pairs_simulated",),

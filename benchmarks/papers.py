@@ -241,7 +241,7 @@ def is_subgraph(entry: Entry) -> bool:
 
 
 NETWORKS = ("scoreboard", "networks")
-OPERATORS = ("scoreboard", "operators", "operators_avx2")
+OPERATORS = ("scoreboard", "operators")
 PAPERS: dict[str, Sequence[Claim]] = {
     "Ansor (Zheng et al., OSDI 2020)": (
         Claim("figure 3", "incomplete programs are predicted badly", "pairwise from 0.50, "

@@ -22,7 +22,7 @@ SHORT = 0.97  # of the best library's speed: what is less is listed
 MOST_LISTED = 25
 ABSENT = (
     "There is no scoreboard of a commit here yet: `python -m benchmarks.scoreboard` makes one in "
-    "three hours on two cores."
+    "two to three hours on two cores."
 )
 WORDS = {
     "operators": "published operators and subgraphs, 128 trials each",
