@@ -81,6 +81,22 @@ def test_what_a_cache_may_still_hold_comes_first(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+@tools("gcc")
+def test_loops_are_shared_while_that_pays(tmp_path: Path) -> None:
+    """Arguments: spans of time, per mille of their time alone that they take so, and alone."""
+    program = built(tmp_path, "worth", "-O1")
+
+    def ways(*spans: int) -> str:
+        words = [str(program), *map(str, spans)]
+        return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
+
+    assert ways(30, 550, 1000) == "0" * 30  # a quiet machine
+    assert ways(60, 1270, 2000).count("1") == 5  # busy on all cores: tries are ever more seldom
+    beside = ways(60, 1130, 1000)  # busy on a core that a worker wants
+    assert beside.startswith("0111") and beside.count("0") == 5
+    assert ways(60, 1130, 1000, 120, 550, 1000).endswith("0" * 60)  # and quiet again
+
+
 def parallel(work: object, total: int) -> None:
     PARALLEL(native(host_architecture()).parallel)(work, None, total, 1, 2, None)
 

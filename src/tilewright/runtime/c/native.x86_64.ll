@@ -83,12 +83,12 @@ define internal fastcc ptr @ready_pool() unnamed_addr #1 {
   br i1 %3, label %4, label %32
 
 4:                                                ; preds = %0
-  %5 = tail call ptr @mmap(ptr noundef null, i64 noundef 531200, i32 noundef 3, i32 noundef 34, i32 noundef -1, i64 noundef 0) #9
+  %5 = tail call ptr @mmap(ptr noundef null, i64 noundef 531328, i32 noundef 3, i32 noundef 34, i32 noundef -1, i64 noundef 0) #9
   %6 = icmp eq ptr %5, inttoptr (i64 -1 to ptr)
   br i1 %6, label %75, label %7
 
 7:                                                ; preds = %4
-  %8 = tail call i32 @madvise(ptr noundef %5, i64 noundef 531200, i32 noundef 18) #9
+  %8 = tail call i32 @madvise(ptr noundef %5, i64 noundef 531328, i32 noundef 18) #9
   %9 = icmp ne i32 %8, 0
   %10 = zext i1 %9 to i32
   call void @llvm.lifetime.start.p0(ptr nonnull %1) #9
@@ -97,7 +97,7 @@ define internal fastcc ptr @ready_pool() unnamed_addr #1 {
   br i1 %12, label %15, label %13
 
 13:                                               ; preds = %7
-  %14 = call i32 @munmap(ptr noundef %5, i64 noundef 531200) #9
+  %14 = call i32 @munmap(ptr noundef %5, i64 noundef 531328) #9
   call void @llvm.lifetime.end.p0(ptr nonnull %1) #9
   br label %75
 
@@ -109,7 +109,7 @@ define internal fastcc ptr @ready_pool() unnamed_addr #1 {
 
 19:                                               ; preds = %15
   %20 = call i32 @pthread_key_delete(i32 noundef %18) #9
-  %21 = call i32 @munmap(ptr noundef %5, i64 noundef 531200) #9
+  %21 = call i32 @munmap(ptr noundef %5, i64 noundef 531328) #9
   %22 = load atomic i64, ptr @the_pool seq_cst, align 8
   %23 = icmp eq i64 %22, 0
   br i1 %23, label %24, label %27
@@ -158,7 +158,7 @@ define internal fastcc ptr @ready_pool() unnamed_addr #1 {
   br i1 %46, label %48, label %47
 
 47:                                               ; preds = %44
-  call void @llvm.memset.p0.i64(ptr noundef nonnull align 128 dereferenceable(531200) %38, i8 0, i64 531200, i1 false)
+  call void @llvm.memset.p0.i64(ptr noundef nonnull align 128 dereferenceable(531328) %38, i8 0, i64 531328, i1 false)
   br label %48
 
 48:                                               ; preds = %47, %44, %40, %36
@@ -257,828 +257,969 @@ define void @tw_parallel(ptr noundef %0, ptr noundef %1, i64 noundef %2, i64 nou
   %9 = alloca %struct.timespec, align 8
   %10 = alloca %struct.timespec, align 8
   %11 = alloca %struct.timespec, align 8
-  %12 = alloca %struct.__sigset_t, align 8
+  %12 = alloca %struct.timespec, align 8
   %13 = alloca %struct.__sigset_t, align 8
-  %14 = alloca %union.pthread_attr_t, align 8
-  %15 = alloca i64, align 8
-  %16 = alloca %struct.timespec, align 8
-  %17 = alloca %struct.tw_caller, align 8
-  call void @llvm.lifetime.start.p0(ptr nonnull %17) #9
-  call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(16) %17, ptr noundef nonnull align 8 dereferenceable(16) @__const.tw_parallel.unknown, i64 16, i1 false)
-  %18 = tail call fastcc ptr @ready_pool()
-  %19 = icmp eq ptr %18, null
-  br i1 %19, label %47, label %20
+  %14 = alloca %struct.__sigset_t, align 8
+  %15 = alloca %union.pthread_attr_t, align 8
+  %16 = alloca i64, align 8
+  %17 = alloca %struct.timespec, align 8
+  %18 = alloca %struct.tw_caller, align 8
+  call void @llvm.lifetime.start.p0(ptr nonnull %18) #9
+  call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(16) %18, ptr noundef nonnull align 8 dereferenceable(16) @__const.tw_parallel.unknown, i64 16, i1 false)
+  %19 = tail call fastcc ptr @ready_pool()
+  %20 = icmp eq ptr %19, null
+  br i1 %20, label %48, label %21
 
-20:                                               ; preds = %6
-  %21 = load i32, ptr @key, align 4
-  %22 = tail call ptr @pthread_getspecific(i32 noundef %21) #9
-  %23 = icmp eq ptr %22, null
-  br i1 %23, label %24, label %27
+21:                                               ; preds = %6
+  %22 = load i32, ptr @key, align 4
+  %23 = tail call ptr @pthread_getspecific(i32 noundef %22) #9
+  %24 = icmp eq ptr %23, null
+  br i1 %24, label %25, label %28
 
-24:                                               ; preds = %20
-  %25 = load i32, ptr @key, align 4
-  %26 = call i32 @pthread_setspecific(i32 noundef %25, ptr noundef nonnull %17) #9
-  br label %27
+25:                                               ; preds = %21
+  %26 = load i32, ptr @key, align 4
+  %27 = call i32 @pthread_setspecific(i32 noundef %26, ptr noundef nonnull %18) #9
+  br label %28
 
-27:                                               ; preds = %24, %20
-  %28 = icmp ne ptr %22, null
-  %29 = select i1 %28, ptr %22, ptr %17
-  %30 = load i32, ptr %29, align 8
-  %31 = call i32 @llvm.smin.i32(i32 %4, i32 %30)
-  %32 = sext i32 %31 to i64
-  %33 = add i64 %2, -1
-  %34 = add i64 %33, %3
-  %35 = sdiv i64 %34, %3
-  %36 = call i64 @llvm.smin.i64(i64 %35, i64 %32)
-  %37 = trunc i64 %36 to i32
-  %38 = getelementptr inbounds nuw i8, ptr %18, i64 4
-  %39 = load i32, ptr %38, align 4
-  %40 = call i32 @llvm.smin.i32(i32 %39, i32 %37)
-  %41 = icmp slt i32 %40, 2
-  br i1 %41, label %47, label %42
+28:                                               ; preds = %25, %21
+  %29 = icmp ne ptr %23, null
+  %30 = select i1 %29, ptr %23, ptr %18
+  %31 = load i32, ptr %30, align 8
+  %32 = call i32 @llvm.smin.i32(i32 %4, i32 %31)
+  %33 = sext i32 %32 to i64
+  %34 = add i64 %2, -1
+  %35 = add i64 %34, %3
+  %36 = sdiv i64 %35, %3
+  %37 = call i64 @llvm.smin.i64(i64 %36, i64 %33)
+  %38 = trunc i64 %37 to i32
+  %39 = getelementptr inbounds nuw i8, ptr %19, i64 4
+  %40 = load i32, ptr %39, align 4
+  %41 = call i32 @llvm.smin.i32(i32 %40, i32 %38)
+  %42 = icmp slt i32 %41, 2
+  br i1 %42, label %48, label %43
 
-42:                                               ; preds = %27
-  %43 = select i1 %28, ptr %22, ptr %17
-  %44 = getelementptr inbounds nuw i8, ptr %43, i64 4
-  %45 = load i32, ptr %44, align 4
-  %46 = icmp eq i32 %45, 0
-  br i1 %46, label %53, label %47
+43:                                               ; preds = %28
+  %44 = select i1 %29, ptr %23, ptr %18
+  %45 = getelementptr inbounds nuw i8, ptr %44, i64 4
+  %46 = load i32, ptr %45, align 4
+  %47 = icmp eq i32 %46, 0
+  br i1 %47, label %54, label %48
 
-47:                                               ; preds = %6, %42, %27
-  %48 = phi i1 [ %28, %27 ], [ %28, %42 ], [ false, %6 ]
-  %49 = phi ptr [ %22, %27 ], [ %22, %42 ], [ null, %6 ]
-  %50 = select i1 %48, ptr %49, ptr %17
-  %51 = getelementptr inbounds nuw i8, ptr %50, i64 4
-  %52 = load i32, ptr %51, align 4
-  store i32 1, ptr %51, align 4
+48:                                               ; preds = %6, %43, %28
+  %49 = phi i1 [ %29, %28 ], [ %29, %43 ], [ false, %6 ]
+  %50 = phi ptr [ %23, %28 ], [ %23, %43 ], [ null, %6 ]
+  %51 = select i1 %49, ptr %50, ptr %18
+  %52 = getelementptr inbounds nuw i8, ptr %51, i64 4
+  %53 = load i32, ptr %52, align 4
+  store i32 1, ptr %52, align 4
   call void %0(ptr noundef %1, i64 noundef 0, i64 noundef %2, i64 noundef 0) #9
-  store i32 %52, ptr %51, align 4
-  br label %556
+  store i32 %53, ptr %52, align 4
+  br label %654
 
-53:                                               ; preds = %42
-  call void @llvm.lifetime.start.p0(ptr nonnull %16) #9
-  %54 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %16) #9
-  %55 = load i64, ptr %16, align 8
-  %56 = mul nsw i64 %55, 1000000000
-  %57 = getelementptr inbounds nuw i8, ptr %16, i64 8
-  %58 = load i64, ptr %57, align 8
-  %59 = add nsw i64 %56, %58
-  call void @llvm.lifetime.end.p0(ptr nonnull %16) #9
-  %60 = icmp eq ptr %5, null
-  br i1 %60, label %63, label %61
+54:                                               ; preds = %43
+  call void @llvm.lifetime.start.p0(ptr nonnull %17) #9
+  %55 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %17) #9
+  %56 = load i64, ptr %17, align 8
+  %57 = mul nsw i64 %56, 1000000000
+  %58 = getelementptr inbounds nuw i8, ptr %17, i64 8
+  %59 = load i64, ptr %58, align 8
+  %60 = add nsw i64 %57, %59
+  call void @llvm.lifetime.end.p0(ptr nonnull %17) #9
+  %61 = icmp eq ptr %5, null
+  br i1 %61, label %64, label %62
 
-61:                                               ; preds = %53
-  %62 = load atomic i64, ptr %5 monotonic, align 8
-  br label %63
+62:                                               ; preds = %54
+  %63 = load atomic i64, ptr %5 monotonic, align 8
+  br label %64
 
-63:                                               ; preds = %61, %53
-  %64 = phi i64 [ %62, %61 ], [ 0, %53 ]
-  %65 = getelementptr inbounds nuw i8, ptr %18, i64 160
-  %66 = load atomic i64, ptr %65 monotonic, align 32
-  %67 = getelementptr inbounds nuw i8, ptr %18, i64 256
-  %68 = load atomic i32, ptr %67 monotonic, align 128
-  %69 = load i32, ptr %38, align 4
-  %70 = icmp slt i32 %68, %69
-  br i1 %70, label %71, label %295
+64:                                               ; preds = %62, %54
+  %65 = phi i64 [ %63, %62 ], [ 0, %54 ]
+  %66 = getelementptr inbounds nuw i8, ptr %19, i64 160
+  %67 = load atomic i64, ptr %66 monotonic, align 32
+  %68 = getelementptr inbounds nuw i8, ptr %19, i64 256
+  %69 = load atomic i32, ptr %68 monotonic, align 128
+  %70 = load i32, ptr %39, align 4
+  %71 = icmp slt i32 %69, %70
+  br i1 %71, label %72, label %155
 
-71:                                               ; preds = %63
-  %72 = icmp sgt i64 %64, 0
-  %73 = shl nsw i64 %66, 2
-  %74 = icmp slt i64 %64, %73
-  %75 = select i1 %72, i1 %74, i1 false
-  br i1 %75, label %76, label %80
+72:                                               ; preds = %64
+  %73 = icmp sgt i64 %65, 0
+  %74 = shl nsw i64 %67, 2
+  %75 = icmp slt i64 %65, %74
+  %76 = select i1 %73, i1 %75, i1 false
+  br i1 %76, label %77, label %81
 
-76:                                               ; preds = %71
-  %77 = load atomic i64, ptr %65 monotonic, align 8
-  %78 = sdiv i64 %77, -256
-  %79 = add i64 %78, %77
-  store atomic i64 %79, ptr %65 monotonic, align 8
-  br label %295
+77:                                               ; preds = %72
+  %78 = load atomic i64, ptr %66 monotonic, align 8
+  %79 = sdiv i64 %78, -256
+  %80 = add i64 %79, %78
+  store atomic i64 %80, ptr %66 monotonic, align 8
+  br label %155
 
-80:                                               ; preds = %71
-  %81 = getelementptr inbounds nuw i8, ptr %18, i64 144
-  %82 = load atomic i32, ptr %81 monotonic, align 16
-  %83 = add nsw i32 %40, -1
-  %84 = call i32 @llvm.smin.i32(i32 %83, i32 %82)
-  %85 = getelementptr inbounds nuw i8, ptr %18, i64 140
-  %86 = load atomic i32, ptr %85 monotonic, align 4
-  %87 = icmp slt i32 %86, %84
-  br i1 %87, label %88, label %114
+81:                                               ; preds = %72
+  %82 = getelementptr inbounds nuw i8, ptr %19, i64 144
+  %83 = load atomic i32, ptr %82 monotonic, align 16
+  %84 = add nsw i32 %41, -1
+  %85 = call i32 @llvm.smin.i32(i32 %84, i32 %83)
+  %86 = getelementptr inbounds nuw i8, ptr %19, i64 140
+  %87 = load atomic i32, ptr %86 monotonic, align 4
+  %88 = icmp slt i32 %87, %85
+  br i1 %88, label %89, label %115
 
-88:                                               ; preds = %80
-  %89 = getelementptr inbounds nuw i8, ptr %18, i64 148
-  %90 = atomicrmw xchg ptr %89, i32 1 seq_cst, align 4
-  %91 = icmp eq i32 %90, 0
-  br i1 %91, label %92, label %114
+89:                                               ; preds = %81
+  %90 = getelementptr inbounds nuw i8, ptr %19, i64 148
+  %91 = atomicrmw xchg ptr %90, i32 1 seq_cst, align 4
+  %92 = icmp eq i32 %91, 0
+  br i1 %92, label %93, label %115
 
-92:                                               ; preds = %88
-  call void @llvm.lifetime.start.p0(ptr nonnull %12) #9
+93:                                               ; preds = %89
   call void @llvm.lifetime.start.p0(ptr nonnull %13) #9
   call void @llvm.lifetime.start.p0(ptr nonnull %14) #9
-  %93 = call i32 @sigfillset(ptr noundef nonnull %12) #9
-  %94 = call i32 @pthread_sigmask(i32 noundef 2, ptr noundef nonnull %12, ptr noundef nonnull %13) #9
-  %95 = call i32 @pthread_attr_init(ptr noundef nonnull %14) #9
-  %96 = call i32 @pthread_attr_setdetachstate(ptr noundef nonnull %14, i32 noundef 1) #9
   call void @llvm.lifetime.start.p0(ptr nonnull %15) #9
-  %97 = load atomic i32, ptr %85 seq_cst, align 4
-  %98 = icmp slt i32 %97, %84
-  br i1 %98, label %99, label %111
+  %94 = call i32 @sigfillset(ptr noundef nonnull %13) #9
+  %95 = call i32 @pthread_sigmask(i32 noundef 2, ptr noundef nonnull %13, ptr noundef nonnull %14) #9
+  %96 = call i32 @pthread_attr_init(ptr noundef nonnull %15) #9
+  %97 = call i32 @pthread_attr_setdetachstate(ptr noundef nonnull %15, i32 noundef 1) #9
+  call void @llvm.lifetime.start.p0(ptr nonnull %16) #9
+  %98 = load atomic i32, ptr %86 seq_cst, align 4
+  %99 = icmp slt i32 %98, %85
+  br i1 %99, label %100, label %112
 
-99:                                               ; preds = %92, %107
-  %100 = phi i32 [ %108, %107 ], [ %84, %92 ]
-  %101 = call i32 @pthread_create(ptr noundef nonnull %15, ptr noundef nonnull %14, ptr noundef nonnull @worker, ptr noundef nonnull %18) #9
-  %102 = icmp eq i32 %101, 0
-  br i1 %102, label %103, label %105
+100:                                              ; preds = %93, %108
+  %101 = phi i32 [ %109, %108 ], [ %85, %93 ]
+  %102 = call i32 @pthread_create(ptr noundef nonnull %16, ptr noundef nonnull %15, ptr noundef nonnull @worker, ptr noundef nonnull %19) #9
+  %103 = icmp eq i32 %102, 0
+  br i1 %103, label %104, label %106
 
-103:                                              ; preds = %99
-  %104 = atomicrmw add ptr %85, i32 1 seq_cst, align 4
-  br label %107
+104:                                              ; preds = %100
+  %105 = atomicrmw add ptr %86, i32 1 seq_cst, align 4
+  br label %108
 
-105:                                              ; preds = %99
-  %106 = load atomic i32, ptr %85 seq_cst, align 4
-  store atomic i32 %106, ptr %81 seq_cst, align 16
-  br label %107
+106:                                              ; preds = %100
+  %107 = load atomic i32, ptr %86 seq_cst, align 4
+  store atomic i32 %107, ptr %82 seq_cst, align 16
+  br label %108
 
-107:                                              ; preds = %105, %103
-  %108 = phi i32 [ %100, %103 ], [ %106, %105 ]
-  %109 = load atomic i32, ptr %85 seq_cst, align 4
-  %110 = icmp slt i32 %109, %108
-  br i1 %110, label %99, label %111
+108:                                              ; preds = %106, %104
+  %109 = phi i32 [ %101, %104 ], [ %107, %106 ]
+  %110 = load atomic i32, ptr %86 seq_cst, align 4
+  %111 = icmp slt i32 %110, %109
+  br i1 %111, label %100, label %112
 
-111:                                              ; preds = %107, %92
-  %112 = call i32 @pthread_attr_destroy(ptr noundef nonnull %14) #9
-  %113 = call i32 @pthread_sigmask(i32 noundef 2, ptr noundef nonnull %13, ptr noundef null) #9
-  store atomic i32 0, ptr %89 seq_cst, align 4
+112:                                              ; preds = %108, %93
+  %113 = call i32 @pthread_attr_destroy(ptr noundef nonnull %15) #9
+  %114 = call i32 @pthread_sigmask(i32 noundef 2, ptr noundef nonnull %14, ptr noundef null) #9
+  store atomic i32 0, ptr %90 seq_cst, align 4
+  call void @llvm.lifetime.end.p0(ptr nonnull %16) #9
   call void @llvm.lifetime.end.p0(ptr nonnull %15) #9
   call void @llvm.lifetime.end.p0(ptr nonnull %14) #9
   call void @llvm.lifetime.end.p0(ptr nonnull %13) #9
-  call void @llvm.lifetime.end.p0(ptr nonnull %12) #9
-  br label %114
+  br label %115
 
-114:                                              ; preds = %111, %88, %80
-  %115 = getelementptr inbounds nuw i8, ptr %18, i64 512
-  %116 = load atomic i32, ptr %115 monotonic, align 128
-  %117 = load atomic i32, ptr %85 monotonic, align 4
-  %118 = sub nsw i32 %117, %116
-  %119 = sub nsw i32 %84, %118
-  %120 = icmp sgt i32 %119, 0
-  %121 = icmp sgt i32 %116, 0
-  %122 = and i1 %121, %120
-  br i1 %122, label %123, label %151
+115:                                              ; preds = %112, %89, %81
+  %116 = getelementptr inbounds nuw i8, ptr %19, i64 512
+  %117 = load atomic i32, ptr %116 monotonic, align 128
+  %118 = load atomic i32, ptr %86 monotonic, align 4
+  %119 = sub nsw i32 %118, %117
+  %120 = sub nsw i32 %85, %119
+  %121 = icmp sgt i32 %120, 0
+  %122 = icmp sgt i32 %117, 0
+  %123 = and i1 %122, %121
+  br i1 %123, label %124, label %152
 
-123:                                              ; preds = %114
-  %124 = getelementptr inbounds nuw i8, ptr %18, i64 168
-  %125 = load atomic i64, ptr %124 monotonic, align 8
-  %126 = shl nsw i64 %125, 1
-  %127 = icmp eq i64 %64, 0
-  %128 = icmp sgt i64 %64, %126
-  %129 = select i1 %127, i1 true, i1 %128
-  br i1 %129, label %148, label %130
+124:                                              ; preds = %115
+  %125 = getelementptr inbounds nuw i8, ptr %19, i64 168
+  %126 = load atomic i64, ptr %125 monotonic, align 8
+  %127 = shl nsw i64 %126, 1
+  %128 = icmp eq i64 %65, 0
+  %129 = icmp sgt i64 %65, %127
+  %130 = select i1 %128, i1 true, i1 %129
+  br i1 %130, label %149, label %131
 
-130:                                              ; preds = %123
-  %131 = load atomic i64, ptr %124 monotonic, align 8
-  %132 = sdiv i64 %131, -256
-  %133 = add i64 %132, %131
-  store atomic i64 %133, ptr %124 monotonic, align 8
-  %134 = getelementptr inbounds nuw i8, ptr %18, i64 184
-  %135 = load atomic i64, ptr %134 monotonic, align 8
-  %136 = sub nsw i64 %59, %135
-  %137 = icmp sgt i64 %136, 100000
-  br i1 %137, label %141, label %138
+131:                                              ; preds = %124
+  %132 = load atomic i64, ptr %125 monotonic, align 8
+  %133 = sdiv i64 %132, -256
+  %134 = add i64 %133, %132
+  store atomic i64 %134, ptr %125 monotonic, align 8
+  %135 = getelementptr inbounds nuw i8, ptr %19, i64 184
+  %136 = load atomic i64, ptr %135 monotonic, align 8
+  %137 = sub nsw i64 %60, %136
+  %138 = icmp sgt i64 %137, 100000
+  br i1 %138, label %142, label %139
 
-138:                                              ; preds = %130
-  %139 = getelementptr inbounds nuw i8, ptr %18, i64 176
-  %140 = load atomic i64, ptr %139 monotonic, align 16
-  br label %141
+139:                                              ; preds = %131
+  %140 = getelementptr inbounds nuw i8, ptr %19, i64 176
+  %141 = load atomic i64, ptr %140 monotonic, align 16
+  br label %142
 
-141:                                              ; preds = %138, %130
-  %142 = phi i64 [ %140, %138 ], [ 0, %130 ]
-  %143 = add nsw i64 %142, %64
-  %144 = icmp sgt i64 %143, %126
-  %145 = getelementptr inbounds nuw i8, ptr %18, i64 176
-  %146 = select i1 %144, i64 0, i64 %143
-  store atomic i64 %146, ptr %145 monotonic, align 16
-  %147 = add nsw i64 %64, %59
-  store atomic i64 %147, ptr %134 monotonic, align 8
-  br i1 %144, label %148, label %151
+142:                                              ; preds = %139, %131
+  %143 = phi i64 [ %141, %139 ], [ 0, %131 ]
+  %144 = add nsw i64 %143, %65
+  %145 = icmp sgt i64 %144, %127
+  %146 = getelementptr inbounds nuw i8, ptr %19, i64 176
+  %147 = select i1 %145, i64 0, i64 %144
+  store atomic i64 %147, ptr %146 monotonic, align 16
+  %148 = add nsw i64 %65, %60
+  store atomic i64 %148, ptr %135 monotonic, align 8
+  br i1 %145, label %149, label %152
 
-148:                                              ; preds = %141, %123
-  %149 = icmp samesign ult i32 %119, 2
-  %150 = select i1 %149, i32 1, i32 2
-  br label %153
+149:                                              ; preds = %142, %124
+  %150 = icmp samesign ult i32 %120, 2
+  %151 = select i1 %150, i32 1, i32 2
+  br label %155
 
-151:                                              ; preds = %141, %114
-  %152 = icmp slt i32 %118, 1
-  br i1 %152, label %295, label %153
+152:                                              ; preds = %142, %115
+  %153 = icmp slt i32 %119, 1
+  %154 = sext i1 %153 to i32
+  br label %155
 
-153:                                              ; preds = %151, %148
-  %154 = phi i32 [ %150, %148 ], [ 0, %151 ]
-  %155 = getelementptr inbounds nuw i8, ptr %18, i64 1024
-  %156 = load atomic i32, ptr %155 monotonic, align 128
-  %157 = icmp eq i32 %156, 0
-  br i1 %157, label %158, label %175
+155:                                              ; preds = %152, %149, %77, %64
+  %156 = phi i32 [ -1, %64 ], [ -1, %77 ], [ %151, %149 ], [ %154, %152 ]
+  br i1 %61, label %162, label %157
 
-158:                                              ; preds = %153
-  %159 = getelementptr inbounds nuw i8, ptr %18, i64 768
-  %160 = atomicrmw xchg ptr %155, i32 1 acquire, align 128
-  %161 = icmp eq i32 %160, 0
-  br i1 %161, label %162, label %175
+157:                                              ; preds = %155
+  %158 = load atomic i64, ptr %5 monotonic, align 8
+  %159 = icmp sgt i32 %156, -1
+  %160 = icmp sgt i64 %158, 0
+  %161 = select i1 %159, i1 %160, i1 false
+  br i1 %161, label %165, label %162
 
-162:                                              ; preds = %291, %283, %275, %267, %259, %251, %243, %235, %227, %219, %211, %203, %195, %187, %179, %158
-  %163 = phi i32 [ 0, %158 ], [ 1, %179 ], [ 2, %187 ], [ 3, %195 ], [ 4, %203 ], [ 5, %211 ], [ 6, %219 ], [ 7, %227 ], [ 8, %235 ], [ 9, %243 ], [ 10, %251 ], [ 11, %259 ], [ 12, %267 ], [ 13, %275 ], [ 14, %283 ], [ 15, %291 ]
-  %164 = phi ptr [ %159, %158 ], [ %180, %179 ], [ %188, %187 ], [ %196, %195 ], [ %204, %203 ], [ %212, %211 ], [ %220, %219 ], [ %228, %227 ], [ %236, %235 ], [ %244, %243 ], [ %252, %251 ], [ %260, %259 ], [ %268, %267 ], [ %276, %275 ], [ %284, %283 ], [ %292, %291 ]
-  %165 = getelementptr inbounds nuw i8, ptr %18, i64 152
-  %166 = load atomic i32, ptr %165 seq_cst, align 8
-  %167 = add nuw nsw i32 %163, 1
-  br label %168
+162:                                              ; preds = %157, %155
+  %163 = phi i64 [ %158, %157 ], [ 0, %155 ]
+  %164 = icmp slt i32 %156, 0
+  br i1 %164, label %315, label %172
 
-168:                                              ; preds = %171, %162
-  %169 = phi i32 [ %166, %162 ], [ %174, %171 ]
-  %170 = icmp sgt i32 %169, %163
-  br i1 %170, label %304, label %171
+165:                                              ; preds = %157
+  %166 = load atomic i32, ptr %68 monotonic, align 128
+  %167 = icmp eq i32 %166, 1
+  br i1 %167, label %168, label %172
 
-171:                                              ; preds = %168
-  %172 = cmpxchg weak ptr %165, i32 %169, i32 %167 seq_cst seq_cst, align 8
-  %173 = extractvalue { i32, i1 } %172, 1
-  %174 = extractvalue { i32, i1 } %172, 0
-  br i1 %173, label %304, label %168
+168:                                              ; preds = %165
+  %169 = getelementptr inbounds nuw i8, ptr %19, i64 796
+  %170 = load atomic i32, ptr %169 monotonic, align 4
+  %171 = icmp eq i32 %170, 0
+  br i1 %171, label %172, label %315
 
-175:                                              ; preds = %158, %153
-  %176 = getelementptr inbounds nuw i8, ptr %18, i64 34176
-  %177 = load atomic i32, ptr %176 monotonic, align 128
-  %178 = icmp eq i32 %177, 0
-  br i1 %178, label %179, label %183
+172:                                              ; preds = %168, %165, %162
+  %173 = phi i64 [ %158, %168 ], [ %163, %162 ], [ %158, %165 ]
+  %174 = phi i1 [ true, %168 ], [ false, %162 ], [ false, %165 ]
+  %175 = getelementptr inbounds nuw i8, ptr %19, i64 1152
+  %176 = load atomic i32, ptr %175 monotonic, align 128
+  %177 = icmp eq i32 %176, 0
+  br i1 %177, label %178, label %195
 
-179:                                              ; preds = %175
-  %180 = getelementptr inbounds nuw i8, ptr %18, i64 33920
-  %181 = atomicrmw xchg ptr %176, i32 1 acquire, align 128
-  %182 = icmp eq i32 %181, 0
-  br i1 %182, label %162, label %183
+178:                                              ; preds = %172
+  %179 = getelementptr inbounds nuw i8, ptr %19, i64 896
+  %180 = atomicrmw xchg ptr %175, i32 1 acquire, align 128
+  %181 = icmp eq i32 %180, 0
+  br i1 %181, label %182, label %195
 
-183:                                              ; preds = %179, %175
-  %184 = getelementptr inbounds nuw i8, ptr %18, i64 67328
-  %185 = load atomic i32, ptr %184 monotonic, align 128
-  %186 = icmp eq i32 %185, 0
-  br i1 %186, label %187, label %191
+182:                                              ; preds = %311, %303, %295, %287, %279, %271, %263, %255, %247, %239, %231, %223, %215, %207, %199, %178
+  %183 = phi i32 [ 0, %178 ], [ 1, %199 ], [ 2, %207 ], [ 3, %215 ], [ 4, %223 ], [ 5, %231 ], [ 6, %239 ], [ 7, %247 ], [ 8, %255 ], [ 9, %263 ], [ 10, %271 ], [ 11, %279 ], [ 12, %287 ], [ 13, %295 ], [ 14, %303 ], [ 15, %311 ]
+  %184 = phi ptr [ %179, %178 ], [ %200, %199 ], [ %208, %207 ], [ %216, %215 ], [ %224, %223 ], [ %232, %231 ], [ %240, %239 ], [ %248, %247 ], [ %256, %255 ], [ %264, %263 ], [ %272, %271 ], [ %280, %279 ], [ %288, %287 ], [ %296, %295 ], [ %304, %303 ], [ %312, %311 ]
+  %185 = getelementptr inbounds nuw i8, ptr %19, i64 152
+  %186 = load atomic i32, ptr %185 seq_cst, align 8
+  %187 = add nuw nsw i32 %183, 1
+  br label %188
 
-187:                                              ; preds = %183
-  %188 = getelementptr inbounds nuw i8, ptr %18, i64 67072
-  %189 = atomicrmw xchg ptr %184, i32 1 acquire, align 128
-  %190 = icmp eq i32 %189, 0
-  br i1 %190, label %162, label %191
+188:                                              ; preds = %191, %182
+  %189 = phi i32 [ %186, %182 ], [ %194, %191 ]
+  %190 = icmp sgt i32 %189, %183
+  br i1 %190, label %326, label %191
 
-191:                                              ; preds = %187, %183
-  %192 = getelementptr inbounds nuw i8, ptr %18, i64 100480
-  %193 = load atomic i32, ptr %192 monotonic, align 128
-  %194 = icmp eq i32 %193, 0
-  br i1 %194, label %195, label %199
+191:                                              ; preds = %188
+  %192 = cmpxchg weak ptr %185, i32 %189, i32 %187 seq_cst seq_cst, align 8
+  %193 = extractvalue { i32, i1 } %192, 1
+  %194 = extractvalue { i32, i1 } %192, 0
+  br i1 %193, label %326, label %188
 
-195:                                              ; preds = %191
-  %196 = getelementptr inbounds nuw i8, ptr %18, i64 100224
-  %197 = atomicrmw xchg ptr %192, i32 1 acquire, align 128
+195:                                              ; preds = %178, %172
+  %196 = getelementptr inbounds nuw i8, ptr %19, i64 34304
+  %197 = load atomic i32, ptr %196 monotonic, align 128
   %198 = icmp eq i32 %197, 0
-  br i1 %198, label %162, label %199
+  br i1 %198, label %199, label %203
 
-199:                                              ; preds = %195, %191
-  %200 = getelementptr inbounds nuw i8, ptr %18, i64 133632
-  %201 = load atomic i32, ptr %200 monotonic, align 128
+199:                                              ; preds = %195
+  %200 = getelementptr inbounds nuw i8, ptr %19, i64 34048
+  %201 = atomicrmw xchg ptr %196, i32 1 acquire, align 128
   %202 = icmp eq i32 %201, 0
-  br i1 %202, label %203, label %207
+  br i1 %202, label %182, label %203
 
-203:                                              ; preds = %199
-  %204 = getelementptr inbounds nuw i8, ptr %18, i64 133376
-  %205 = atomicrmw xchg ptr %200, i32 1 acquire, align 128
+203:                                              ; preds = %199, %195
+  %204 = getelementptr inbounds nuw i8, ptr %19, i64 67456
+  %205 = load atomic i32, ptr %204 monotonic, align 128
   %206 = icmp eq i32 %205, 0
-  br i1 %206, label %162, label %207
+  br i1 %206, label %207, label %211
 
-207:                                              ; preds = %203, %199
-  %208 = getelementptr inbounds nuw i8, ptr %18, i64 166784
-  %209 = load atomic i32, ptr %208 monotonic, align 128
+207:                                              ; preds = %203
+  %208 = getelementptr inbounds nuw i8, ptr %19, i64 67200
+  %209 = atomicrmw xchg ptr %204, i32 1 acquire, align 128
   %210 = icmp eq i32 %209, 0
-  br i1 %210, label %211, label %215
+  br i1 %210, label %182, label %211
 
-211:                                              ; preds = %207
-  %212 = getelementptr inbounds nuw i8, ptr %18, i64 166528
-  %213 = atomicrmw xchg ptr %208, i32 1 acquire, align 128
+211:                                              ; preds = %207, %203
+  %212 = getelementptr inbounds nuw i8, ptr %19, i64 100608
+  %213 = load atomic i32, ptr %212 monotonic, align 128
   %214 = icmp eq i32 %213, 0
-  br i1 %214, label %162, label %215
+  br i1 %214, label %215, label %219
 
-215:                                              ; preds = %211, %207
-  %216 = getelementptr inbounds nuw i8, ptr %18, i64 199936
-  %217 = load atomic i32, ptr %216 monotonic, align 128
+215:                                              ; preds = %211
+  %216 = getelementptr inbounds nuw i8, ptr %19, i64 100352
+  %217 = atomicrmw xchg ptr %212, i32 1 acquire, align 128
   %218 = icmp eq i32 %217, 0
-  br i1 %218, label %219, label %223
+  br i1 %218, label %182, label %219
 
-219:                                              ; preds = %215
-  %220 = getelementptr inbounds nuw i8, ptr %18, i64 199680
-  %221 = atomicrmw xchg ptr %216, i32 1 acquire, align 128
+219:                                              ; preds = %215, %211
+  %220 = getelementptr inbounds nuw i8, ptr %19, i64 133760
+  %221 = load atomic i32, ptr %220 monotonic, align 128
   %222 = icmp eq i32 %221, 0
-  br i1 %222, label %162, label %223
+  br i1 %222, label %223, label %227
 
-223:                                              ; preds = %219, %215
-  %224 = getelementptr inbounds nuw i8, ptr %18, i64 233088
-  %225 = load atomic i32, ptr %224 monotonic, align 128
+223:                                              ; preds = %219
+  %224 = getelementptr inbounds nuw i8, ptr %19, i64 133504
+  %225 = atomicrmw xchg ptr %220, i32 1 acquire, align 128
   %226 = icmp eq i32 %225, 0
-  br i1 %226, label %227, label %231
+  br i1 %226, label %182, label %227
 
-227:                                              ; preds = %223
-  %228 = getelementptr inbounds nuw i8, ptr %18, i64 232832
-  %229 = atomicrmw xchg ptr %224, i32 1 acquire, align 128
+227:                                              ; preds = %223, %219
+  %228 = getelementptr inbounds nuw i8, ptr %19, i64 166912
+  %229 = load atomic i32, ptr %228 monotonic, align 128
   %230 = icmp eq i32 %229, 0
-  br i1 %230, label %162, label %231
+  br i1 %230, label %231, label %235
 
-231:                                              ; preds = %227, %223
-  %232 = getelementptr inbounds nuw i8, ptr %18, i64 266240
-  %233 = load atomic i32, ptr %232 monotonic, align 128
+231:                                              ; preds = %227
+  %232 = getelementptr inbounds nuw i8, ptr %19, i64 166656
+  %233 = atomicrmw xchg ptr %228, i32 1 acquire, align 128
   %234 = icmp eq i32 %233, 0
-  br i1 %234, label %235, label %239
+  br i1 %234, label %182, label %235
 
-235:                                              ; preds = %231
-  %236 = getelementptr inbounds nuw i8, ptr %18, i64 265984
-  %237 = atomicrmw xchg ptr %232, i32 1 acquire, align 128
+235:                                              ; preds = %231, %227
+  %236 = getelementptr inbounds nuw i8, ptr %19, i64 200064
+  %237 = load atomic i32, ptr %236 monotonic, align 128
   %238 = icmp eq i32 %237, 0
-  br i1 %238, label %162, label %239
+  br i1 %238, label %239, label %243
 
-239:                                              ; preds = %235, %231
-  %240 = getelementptr inbounds nuw i8, ptr %18, i64 299392
-  %241 = load atomic i32, ptr %240 monotonic, align 128
+239:                                              ; preds = %235
+  %240 = getelementptr inbounds nuw i8, ptr %19, i64 199808
+  %241 = atomicrmw xchg ptr %236, i32 1 acquire, align 128
   %242 = icmp eq i32 %241, 0
-  br i1 %242, label %243, label %247
+  br i1 %242, label %182, label %243
 
-243:                                              ; preds = %239
-  %244 = getelementptr inbounds nuw i8, ptr %18, i64 299136
-  %245 = atomicrmw xchg ptr %240, i32 1 acquire, align 128
+243:                                              ; preds = %239, %235
+  %244 = getelementptr inbounds nuw i8, ptr %19, i64 233216
+  %245 = load atomic i32, ptr %244 monotonic, align 128
   %246 = icmp eq i32 %245, 0
-  br i1 %246, label %162, label %247
+  br i1 %246, label %247, label %251
 
-247:                                              ; preds = %243, %239
-  %248 = getelementptr inbounds nuw i8, ptr %18, i64 332544
-  %249 = load atomic i32, ptr %248 monotonic, align 128
+247:                                              ; preds = %243
+  %248 = getelementptr inbounds nuw i8, ptr %19, i64 232960
+  %249 = atomicrmw xchg ptr %244, i32 1 acquire, align 128
   %250 = icmp eq i32 %249, 0
-  br i1 %250, label %251, label %255
+  br i1 %250, label %182, label %251
 
-251:                                              ; preds = %247
-  %252 = getelementptr inbounds nuw i8, ptr %18, i64 332288
-  %253 = atomicrmw xchg ptr %248, i32 1 acquire, align 128
+251:                                              ; preds = %247, %243
+  %252 = getelementptr inbounds nuw i8, ptr %19, i64 266368
+  %253 = load atomic i32, ptr %252 monotonic, align 128
   %254 = icmp eq i32 %253, 0
-  br i1 %254, label %162, label %255
+  br i1 %254, label %255, label %259
 
-255:                                              ; preds = %251, %247
-  %256 = getelementptr inbounds nuw i8, ptr %18, i64 365696
-  %257 = load atomic i32, ptr %256 monotonic, align 128
+255:                                              ; preds = %251
+  %256 = getelementptr inbounds nuw i8, ptr %19, i64 266112
+  %257 = atomicrmw xchg ptr %252, i32 1 acquire, align 128
   %258 = icmp eq i32 %257, 0
-  br i1 %258, label %259, label %263
+  br i1 %258, label %182, label %259
 
-259:                                              ; preds = %255
-  %260 = getelementptr inbounds nuw i8, ptr %18, i64 365440
-  %261 = atomicrmw xchg ptr %256, i32 1 acquire, align 128
+259:                                              ; preds = %255, %251
+  %260 = getelementptr inbounds nuw i8, ptr %19, i64 299520
+  %261 = load atomic i32, ptr %260 monotonic, align 128
   %262 = icmp eq i32 %261, 0
-  br i1 %262, label %162, label %263
+  br i1 %262, label %263, label %267
 
-263:                                              ; preds = %259, %255
-  %264 = getelementptr inbounds nuw i8, ptr %18, i64 398848
-  %265 = load atomic i32, ptr %264 monotonic, align 128
+263:                                              ; preds = %259
+  %264 = getelementptr inbounds nuw i8, ptr %19, i64 299264
+  %265 = atomicrmw xchg ptr %260, i32 1 acquire, align 128
   %266 = icmp eq i32 %265, 0
-  br i1 %266, label %267, label %271
+  br i1 %266, label %182, label %267
 
-267:                                              ; preds = %263
-  %268 = getelementptr inbounds nuw i8, ptr %18, i64 398592
-  %269 = atomicrmw xchg ptr %264, i32 1 acquire, align 128
+267:                                              ; preds = %263, %259
+  %268 = getelementptr inbounds nuw i8, ptr %19, i64 332672
+  %269 = load atomic i32, ptr %268 monotonic, align 128
   %270 = icmp eq i32 %269, 0
-  br i1 %270, label %162, label %271
+  br i1 %270, label %271, label %275
 
-271:                                              ; preds = %267, %263
-  %272 = getelementptr inbounds nuw i8, ptr %18, i64 432000
-  %273 = load atomic i32, ptr %272 monotonic, align 128
+271:                                              ; preds = %267
+  %272 = getelementptr inbounds nuw i8, ptr %19, i64 332416
+  %273 = atomicrmw xchg ptr %268, i32 1 acquire, align 128
   %274 = icmp eq i32 %273, 0
-  br i1 %274, label %275, label %279
+  br i1 %274, label %182, label %275
 
-275:                                              ; preds = %271
-  %276 = getelementptr inbounds nuw i8, ptr %18, i64 431744
-  %277 = atomicrmw xchg ptr %272, i32 1 acquire, align 128
+275:                                              ; preds = %271, %267
+  %276 = getelementptr inbounds nuw i8, ptr %19, i64 365824
+  %277 = load atomic i32, ptr %276 monotonic, align 128
   %278 = icmp eq i32 %277, 0
-  br i1 %278, label %162, label %279
+  br i1 %278, label %279, label %283
 
-279:                                              ; preds = %275, %271
-  %280 = getelementptr inbounds nuw i8, ptr %18, i64 465152
-  %281 = load atomic i32, ptr %280 monotonic, align 128
+279:                                              ; preds = %275
+  %280 = getelementptr inbounds nuw i8, ptr %19, i64 365568
+  %281 = atomicrmw xchg ptr %276, i32 1 acquire, align 128
   %282 = icmp eq i32 %281, 0
-  br i1 %282, label %283, label %287
+  br i1 %282, label %182, label %283
 
-283:                                              ; preds = %279
-  %284 = getelementptr inbounds nuw i8, ptr %18, i64 464896
-  %285 = atomicrmw xchg ptr %280, i32 1 acquire, align 128
+283:                                              ; preds = %279, %275
+  %284 = getelementptr inbounds nuw i8, ptr %19, i64 398976
+  %285 = load atomic i32, ptr %284 monotonic, align 128
   %286 = icmp eq i32 %285, 0
-  br i1 %286, label %162, label %287
+  br i1 %286, label %287, label %291
 
-287:                                              ; preds = %283, %279
-  %288 = getelementptr inbounds nuw i8, ptr %18, i64 498304
-  %289 = load atomic i32, ptr %288 monotonic, align 128
+287:                                              ; preds = %283
+  %288 = getelementptr inbounds nuw i8, ptr %19, i64 398720
+  %289 = atomicrmw xchg ptr %284, i32 1 acquire, align 128
   %290 = icmp eq i32 %289, 0
-  br i1 %290, label %291, label %295
+  br i1 %290, label %182, label %291
 
-291:                                              ; preds = %287
-  %292 = getelementptr inbounds nuw i8, ptr %18, i64 498048
-  %293 = atomicrmw xchg ptr %288, i32 1 acquire, align 128
+291:                                              ; preds = %287, %283
+  %292 = getelementptr inbounds nuw i8, ptr %19, i64 432128
+  %293 = load atomic i32, ptr %292 monotonic, align 128
   %294 = icmp eq i32 %293, 0
-  br i1 %294, label %162, label %295
+  br i1 %294, label %295, label %299
 
-295:                                              ; preds = %291, %287, %151, %76, %63
-  %296 = load i32, ptr %44, align 4
-  store i32 1, ptr %44, align 4
+295:                                              ; preds = %291
+  %296 = getelementptr inbounds nuw i8, ptr %19, i64 431872
+  %297 = atomicrmw xchg ptr %292, i32 1 acquire, align 128
+  %298 = icmp eq i32 %297, 0
+  br i1 %298, label %182, label %299
+
+299:                                              ; preds = %295, %291
+  %300 = getelementptr inbounds nuw i8, ptr %19, i64 465280
+  %301 = load atomic i32, ptr %300 monotonic, align 128
+  %302 = icmp eq i32 %301, 0
+  br i1 %302, label %303, label %307
+
+303:                                              ; preds = %299
+  %304 = getelementptr inbounds nuw i8, ptr %19, i64 465024
+  %305 = atomicrmw xchg ptr %300, i32 1 acquire, align 128
+  %306 = icmp eq i32 %305, 0
+  br i1 %306, label %182, label %307
+
+307:                                              ; preds = %303, %299
+  %308 = getelementptr inbounds nuw i8, ptr %19, i64 498432
+  %309 = load atomic i32, ptr %308 monotonic, align 128
+  %310 = icmp eq i32 %309, 0
+  br i1 %310, label %311, label %315
+
+311:                                              ; preds = %307
+  %312 = getelementptr inbounds nuw i8, ptr %19, i64 498176
+  %313 = atomicrmw xchg ptr %308, i32 1 acquire, align 128
+  %314 = icmp eq i32 %313, 0
+  br i1 %314, label %182, label %315
+
+315:                                              ; preds = %311, %307, %168, %162
+  %316 = phi i64 [ %173, %311 ], [ %173, %307 ], [ %158, %168 ], [ %163, %162 ]
+  %317 = phi i1 [ %174, %311 ], [ %174, %307 ], [ true, %168 ], [ false, %162 ]
+  %318 = load i32, ptr %45, align 4
+  store i32 1, ptr %45, align 4
   call void %0(ptr noundef %1, i64 noundef 0, i64 noundef %2, i64 noundef 0) #9
-  store i32 %296, ptr %44, align 4
+  store i32 %318, ptr %45, align 4
+  call void @llvm.lifetime.start.p0(ptr nonnull %12) #9
+  %319 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %12) #9
+  %320 = load i64, ptr %12, align 8
+  %321 = mul nsw i64 %320, 1000000000
+  %322 = getelementptr inbounds nuw i8, ptr %12, i64 8
+  %323 = load i64, ptr %322, align 8
+  call void @llvm.lifetime.end.p0(ptr nonnull %12) #9
+  %324 = sub i64 %323, %60
+  %325 = add i64 %324, %321
+  br i1 %317, label %564, label %639
+
+326:                                              ; preds = %191, %188
+  br i1 %61, label %345, label %327
+
+327:                                              ; preds = %326
+  %328 = getelementptr inbounds nuw i8, ptr %5, i64 16
+  %329 = load atomic i64, ptr %328 monotonic, align 8
+  %330 = icmp eq i64 %329, 0
+  br i1 %330, label %345, label %331
+
+331:                                              ; preds = %327
+  %332 = getelementptr inbounds nuw i8, ptr %5, i64 24
+  %333 = load atomic i64, ptr %332 monotonic, align 8
+  %334 = icmp eq i64 %329, %333
+  br i1 %334, label %335, label %345
+
+335:                                              ; preds = %331
+  %336 = getelementptr inbounds nuw i8, ptr %5, i64 8
+  %337 = load atomic i64, ptr %336 monotonic, align 8
+  %338 = load atomic i64, ptr %5 monotonic, align 8
+  %339 = icmp sgt i64 %337, 0
+  br i1 %339, label %340, label %345
+
+340:                                              ; preds = %335
+  %341 = sub nsw i64 %60, %337
+  %342 = sdiv i64 %338, 4
+  %343 = icmp slt i64 %341, %342
+  %344 = zext i1 %343 to i32
+  br label %345
+
+345:                                              ; preds = %340, %335, %331, %327, %326
+  %346 = phi i32 [ 0, %327 ], [ 0, %331 ], [ 0, %335 ], [ %344, %340 ], [ 0, %326 ]
+  %347 = getelementptr inbounds nuw i8, ptr %184, i64 260
+  %348 = load i32, ptr %347, align 4
+  %349 = add i32 %348, 1
+  store i32 %349, ptr %347, align 4
+  %350 = icmp eq i32 %349, 0
+  br i1 %350, label %351, label %352
+
+351:                                              ; preds = %345
+  store i32 1, ptr %347, align 4
+  br label %355
+
+352:                                              ; preds = %345
+  %353 = zext i32 %349 to i64
+  %354 = shl nuw i64 %353, 32
+  br label %355
+
+355:                                              ; preds = %352, %351
+  %356 = phi i64 [ 4294967296, %351 ], [ %354, %352 ]
+  %357 = getelementptr inbounds nuw i8, ptr %184, i64 8
+  store ptr %0, ptr %357, align 8
+  %358 = getelementptr inbounds nuw i8, ptr %184, i64 16
+  store ptr %1, ptr %358, align 16
+  %359 = getelementptr inbounds nuw i8, ptr %184, i64 24
+  store i64 %2, ptr %359, align 8
+  %360 = getelementptr inbounds nuw i8, ptr %184, i64 32
+  store i64 %3, ptr %360, align 32
+  %361 = getelementptr inbounds nuw i8, ptr %184, i64 40
+  store i32 0, ptr %361, align 8
+  %362 = getelementptr inbounds nuw i8, ptr %184, i64 44
+  store i32 %346, ptr %362, align 4
+  %363 = getelementptr inbounds nuw i8, ptr %184, i64 48
+  store atomic i64 %60, ptr %363 monotonic, align 16
+  %364 = getelementptr inbounds nuw i8, ptr %184, i64 56
+  %365 = call i32 @sched_getcpu() #9
+  store atomic i32 %365, ptr %364 monotonic, align 8
+  %366 = getelementptr inbounds nuw i8, ptr %184, i64 128
+  store atomic i32 0, ptr %366 monotonic, align 128
+  %367 = zext nneg i32 %41 to i128
+  %368 = getelementptr inbounds nuw i8, ptr %184, i64 384
+  %369 = zext nneg i32 %41 to i64
+  %370 = load i64, ptr %359, align 8
+  %371 = load i32, ptr %361, align 8
+  %372 = sext i64 %370 to i128
+  br label %373
+
+373:                                              ; preds = %373, %355
+  %374 = phi i32 [ %371, %355 ], [ %387, %373 ]
+  %375 = phi i64 [ 0, %355 ], [ %377, %373 ]
+  %376 = phi i64 [ 0, %355 ], [ %381, %373 ]
+  %377 = add nuw nsw i64 %375, 1
+  %378 = zext nneg i64 %377 to i128
+  %379 = mul nsw i128 %378, %372
+  %380 = sdiv i128 %379, %367
+  %381 = trunc i128 %380 to i64
+  %382 = xor i64 %376, -1
+  %383 = add i64 %3, %382
+  %384 = add i64 %383, %381
+  %385 = sdiv i64 %384, %3
+  %386 = trunc i64 %385 to i32
+  %387 = add i32 %374, %386
+  store i32 %387, ptr %361, align 8
+  %388 = getelementptr inbounds nuw %struct.steps, ptr %368, i64 %375
+  %389 = and i64 %385, 4294967295
+  %390 = or disjoint i64 %389, %356
+  store atomic i64 %390, ptr %388 release, align 128
+  %391 = icmp eq i64 %377, %369
+  br i1 %391, label %392, label %373
+
+392:                                              ; preds = %373
+  %393 = shl i32 %41, 16
+  %394 = or disjoint i32 %393, 1
+  %395 = zext i32 %394 to i64
+  %396 = or disjoint i64 %356, %395
+  store atomic i64 %396, ptr %184 release, align 128
+  %397 = load i32, ptr %347, align 4
+  %398 = load atomic i64, ptr %184 monotonic, align 128
+  %399 = trunc i64 %398 to i32
+  %400 = lshr i32 %399, 16
+  %401 = icmp sgt i32 %156, 0
+  br i1 %401, label %402, label %414
+
+402:                                              ; preds = %392
+  %403 = getelementptr inbounds nuw i8, ptr %19, i64 644
+  %404 = call i32 @sched_getcpu() #9
+  store atomic i32 %404, ptr %403 monotonic, align 4
+  %405 = getelementptr inbounds nuw i8, ptr %19, i64 640
+  %406 = atomicrmw add ptr %405, i32 1 seq_cst, align 128
+  %407 = call i64 (i64, ...) @syscall(i64 noundef 202, ptr noundef nonnull %405, i32 noundef 129, i32 noundef range(i32 1, 3) %156, ptr noundef null, ptr noundef null, i32 noundef 0) #9
   call void @llvm.lifetime.start.p0(ptr nonnull %11) #9
-  %297 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %11) #9
-  %298 = load i64, ptr %11, align 8
-  %299 = mul nsw i64 %298, 1000000000
-  %300 = getelementptr inbounds nuw i8, ptr %11, i64 8
-  %301 = load i64, ptr %300, align 8
+  %408 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %11) #9
+  %409 = load i64, ptr %11, align 8
+  %410 = mul nsw i64 %409, 1000000000
+  %411 = getelementptr inbounds nuw i8, ptr %11, i64 8
+  %412 = load i64, ptr %411, align 8
+  %413 = add nsw i64 %410, %412
   call void @llvm.lifetime.end.p0(ptr nonnull %11) #9
-  %302 = sub i64 %301, %59
-  %303 = add i64 %302, %299
-  br label %541
+  br label %414
 
-304:                                              ; preds = %171, %168
-  br i1 %60, label %323, label %305
+414:                                              ; preds = %402, %392
+  %415 = phi i64 [ %413, %402 ], [ %60, %392 ]
+  store i32 1, ptr %45, align 4
+  %416 = icmp eq i32 %400, 0
+  br i1 %416, label %417, label %418
 
-305:                                              ; preds = %304
-  %306 = getelementptr inbounds nuw i8, ptr %5, i64 16
-  %307 = load atomic i64, ptr %306 monotonic, align 8
-  %308 = icmp eq i64 %307, 0
-  br i1 %308, label %323, label %309
+417:                                              ; preds = %414
+  store i32 0, ptr %45, align 4
+  br label %496
 
-309:                                              ; preds = %305
-  %310 = getelementptr inbounds nuw i8, ptr %5, i64 24
-  %311 = load atomic i64, ptr %310 monotonic, align 8
-  %312 = icmp eq i64 %307, %311
-  br i1 %312, label %313, label %323
+418:                                              ; preds = %414
+  %419 = zext i32 %397 to i64
+  %420 = zext nneg i32 %400 to i128
+  %421 = zext nneg i32 %400 to i64
+  br label %422
 
-313:                                              ; preds = %309
-  %314 = getelementptr inbounds nuw i8, ptr %5, i64 8
-  %315 = load atomic i64, ptr %314 monotonic, align 8
-  %316 = load atomic i64, ptr %5 monotonic, align 8
-  %317 = icmp sgt i64 %315, 0
-  br i1 %317, label %318, label %323
+422:                                              ; preds = %480, %418
+  %423 = phi i64 [ %428, %480 ], [ 0, %418 ]
+  %424 = phi i32 [ %434, %480 ], [ 0, %418 ]
+  %425 = getelementptr inbounds nuw %struct.steps, ptr %368, i64 %423
+  %426 = load atomic i64, ptr %425 acquire, align 8
+  %427 = zext nneg i64 %423 to i128
+  %428 = add nuw nsw i64 %423, 1
+  %429 = zext nneg i64 %428 to i128
+  br label %430
 
-318:                                              ; preds = %313
-  %319 = sub nsw i64 %59, %315
-  %320 = sdiv i64 %316, 4
-  %321 = icmp slt i64 %319, %320
-  %322 = zext i1 %321 to i32
-  br label %323
+430:                                              ; preds = %458, %422
+  %431 = phi i64 [ %459, %458 ], [ -1, %422 ]
+  %432 = phi i64 [ %460, %458 ], [ 0, %422 ]
+  %433 = phi i64 [ %479, %458 ], [ %426, %422 ]
+  %434 = phi i32 [ %478, %458 ], [ %424, %422 ]
+  br label %435
 
-323:                                              ; preds = %318, %313, %309, %305, %304
-  %324 = phi i32 [ 0, %305 ], [ 0, %309 ], [ 0, %313 ], [ %322, %318 ], [ 0, %304 ]
-  %325 = getelementptr inbounds nuw i8, ptr %164, i64 260
-  %326 = load i32, ptr %325, align 4
-  %327 = add i32 %326, 1
-  store i32 %327, ptr %325, align 4
-  %328 = icmp eq i32 %327, 0
-  br i1 %328, label %329, label %330
+435:                                              ; preds = %442, %430
+  %436 = phi i64 [ %446, %442 ], [ %433, %430 ]
+  %437 = lshr i64 %436, 32
+  %438 = icmp ne i64 %437, %419
+  %439 = and i64 %436, 4294967295
+  %440 = icmp eq i64 %439, 0
+  %441 = or i1 %438, %440
+  br i1 %441, label %480, label %442
 
-329:                                              ; preds = %323
-  store i32 1, ptr %325, align 4
-  br label %333
+442:                                              ; preds = %435
+  %443 = add i64 %436, -1
+  %444 = cmpxchg weak ptr %425, i64 %436, i64 %443 acq_rel acquire, align 8
+  %445 = extractvalue { i64, i1 } %444, 1
+  %446 = extractvalue { i64, i1 } %444, 0
+  br i1 %445, label %447, label %435
 
-330:                                              ; preds = %323
-  %331 = zext i32 %327 to i64
-  %332 = shl nuw i64 %331, 32
-  br label %333
+447:                                              ; preds = %442
+  %448 = icmp slt i64 %431, 0
+  br i1 %448, label %449, label %458
 
-333:                                              ; preds = %330, %329
-  %334 = phi i64 [ 4294967296, %329 ], [ %332, %330 ]
-  %335 = getelementptr inbounds nuw i8, ptr %164, i64 8
-  store ptr %0, ptr %335, align 8
-  %336 = getelementptr inbounds nuw i8, ptr %164, i64 16
-  store ptr %1, ptr %336, align 16
-  %337 = getelementptr inbounds nuw i8, ptr %164, i64 24
-  store i64 %2, ptr %337, align 8
-  %338 = getelementptr inbounds nuw i8, ptr %164, i64 32
-  store i64 %3, ptr %338, align 32
-  %339 = getelementptr inbounds nuw i8, ptr %164, i64 40
-  store i32 0, ptr %339, align 8
-  %340 = getelementptr inbounds nuw i8, ptr %164, i64 44
-  store i32 %324, ptr %340, align 4
-  %341 = getelementptr inbounds nuw i8, ptr %164, i64 48
-  store atomic i64 %59, ptr %341 monotonic, align 16
-  %342 = getelementptr inbounds nuw i8, ptr %164, i64 56
-  %343 = call i32 @sched_getcpu() #9
-  store atomic i32 %343, ptr %342 monotonic, align 8
-  %344 = getelementptr inbounds nuw i8, ptr %164, i64 128
-  store atomic i32 0, ptr %344 monotonic, align 128
-  %345 = zext nneg i32 %40 to i128
-  %346 = getelementptr inbounds nuw i8, ptr %164, i64 384
-  %347 = zext nneg i32 %40 to i64
-  %348 = load i64, ptr %337, align 8
-  %349 = load i32, ptr %339, align 8
-  %350 = sext i64 %348 to i128
-  br label %351
+449:                                              ; preds = %447
+  %450 = load i64, ptr %359, align 8
+  %451 = sext i64 %450 to i128
+  %452 = mul nsw i128 %451, %427
+  %453 = sdiv i128 %452, %420
+  %454 = trunc i128 %453 to i64
+  %455 = mul nsw i128 %451, %429
+  %456 = sdiv i128 %455, %420
+  %457 = trunc i128 %456 to i64
+  br label %458
 
-351:                                              ; preds = %351, %333
-  %352 = phi i32 [ %349, %333 ], [ %365, %351 ]
-  %353 = phi i64 [ 0, %333 ], [ %355, %351 ]
-  %354 = phi i64 [ 0, %333 ], [ %359, %351 ]
-  %355 = add nuw nsw i64 %353, 1
-  %356 = zext nneg i64 %355 to i128
-  %357 = mul nsw i128 %356, %350
-  %358 = sdiv i128 %357, %345
-  %359 = trunc i128 %358 to i64
-  %360 = xor i64 %354, -1
-  %361 = add i64 %3, %360
-  %362 = add i64 %361, %359
-  %363 = sdiv i64 %362, %3
-  %364 = trunc i64 %363 to i32
-  %365 = add i32 %352, %364
-  store i32 %365, ptr %339, align 8
-  %366 = getelementptr inbounds nuw %struct.steps, ptr %346, i64 %353
-  %367 = and i64 %363, 4294967295
-  %368 = or disjoint i64 %367, %334
-  store atomic i64 %368, ptr %366 release, align 128
-  %369 = icmp eq i64 %355, %347
-  br i1 %369, label %370, label %351
+458:                                              ; preds = %449, %447
+  %459 = phi i64 [ %457, %449 ], [ %431, %447 ]
+  %460 = phi i64 [ %454, %449 ], [ %432, %447 ]
+  %461 = load i64, ptr %360, align 32
+  %462 = xor i64 %460, -1
+  %463 = add i64 %459, %462
+  %464 = add i64 %463, %461
+  %465 = sdiv i64 %464, %461
+  %466 = load i32, ptr %362, align 4
+  %467 = icmp eq i32 %466, 0
+  %468 = add i64 %436, 4294967295
+  %469 = sub i64 %465, %436
+  %470 = select i1 %467, i64 %469, i64 %468
+  %471 = and i64 %470, 4294967295
+  %472 = mul nsw i64 %471, %461
+  %473 = add nsw i64 %472, %460
+  %474 = add nsw i64 %473, %461
+  %475 = call i64 @llvm.smin.i64(i64 %474, i64 %459)
+  %476 = load ptr, ptr %357, align 8
+  %477 = load ptr, ptr %358, align 16
+  call void %476(ptr noundef %477, i64 noundef %473, i64 noundef %475, i64 noundef 0) #9
+  %478 = add i32 %434, 1
+  %479 = load atomic i64, ptr %425 acquire, align 8
+  br label %430
 
-370:                                              ; preds = %351
-  %371 = shl i32 %40, 16
-  %372 = or disjoint i32 %371, 1
-  %373 = zext i32 %372 to i64
-  %374 = or disjoint i64 %334, %373
-  store atomic i64 %374, ptr %164 release, align 128
-  %375 = load i32, ptr %325, align 4
-  %376 = load atomic i64, ptr %164 monotonic, align 128
-  %377 = trunc i64 %376 to i32
-  %378 = lshr i32 %377, 16
-  %379 = icmp eq i32 %154, 0
-  br i1 %379, label %392, label %380
+480:                                              ; preds = %435
+  %481 = icmp eq i64 %428, %421
+  br i1 %481, label %482, label %422
 
-380:                                              ; preds = %370
-  %381 = getelementptr inbounds nuw i8, ptr %18, i64 644
-  %382 = call i32 @sched_getcpu() #9
-  store atomic i32 %382, ptr %381 monotonic, align 4
-  %383 = getelementptr inbounds nuw i8, ptr %18, i64 640
-  %384 = atomicrmw add ptr %383, i32 1 seq_cst, align 128
-  %385 = call i64 (i64, ...) @syscall(i64 noundef 202, ptr noundef nonnull %383, i32 noundef 129, i32 noundef range(i32 1, 3) %154, ptr noundef null, ptr noundef null, i32 noundef 0) #9
+482:                                              ; preds = %480
+  store i32 0, ptr %45, align 4
+  %483 = icmp eq i32 %434, 0
+  br i1 %483, label %496, label %484
+
+484:                                              ; preds = %482
   call void @llvm.lifetime.start.p0(ptr nonnull %10) #9
-  %386 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %10) #9
-  %387 = load i64, ptr %10, align 8
-  %388 = mul nsw i64 %387, 1000000000
-  %389 = getelementptr inbounds nuw i8, ptr %10, i64 8
-  %390 = load i64, ptr %389, align 8
-  %391 = add nsw i64 %388, %390
+  %485 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %10) #9
+  %486 = load i64, ptr %10, align 8
+  %487 = mul nsw i64 %486, 1000000000
+  %488 = getelementptr inbounds nuw i8, ptr %10, i64 8
+  %489 = load i64, ptr %488, align 8
   call void @llvm.lifetime.end.p0(ptr nonnull %10) #9
-  br label %392
+  %490 = sub i64 %489, %415
+  %491 = add i64 %490, %487
+  %492 = zext i32 %387 to i64
+  %493 = mul nsw i64 %491, %492
+  %494 = zext i32 %434 to i64
+  %495 = sdiv i64 %493, %494
+  br label %496
 
-392:                                              ; preds = %380, %370
-  %393 = phi i64 [ %391, %380 ], [ %59, %370 ]
-  store i32 1, ptr %44, align 4
-  %394 = icmp eq i32 %378, 0
-  br i1 %394, label %395, label %396
+496:                                              ; preds = %484, %482, %417
+  %497 = phi i32 [ %434, %484 ], [ 0, %482 ], [ 0, %417 ]
+  %498 = phi i64 [ %495, %484 ], [ 0, %482 ], [ 0, %417 ]
+  %499 = load i32, ptr %361, align 8
+  %500 = icmp eq i32 %497, %499
+  br i1 %500, label %545, label %501
 
-395:                                              ; preds = %392
-  store i32 0, ptr %44, align 4
-  br label %474
+501:                                              ; preds = %496
+  %502 = atomicrmw add ptr %366, i32 %497 acq_rel, align 128
+  %503 = load atomic i32, ptr %366 acquire, align 128
+  %504 = and i32 %503, -1073741825
+  %505 = icmp eq i32 %504, %499
+  br i1 %505, label %545, label %506
 
-396:                                              ; preds = %392
-  %397 = zext i32 %375 to i64
-  %398 = zext nneg i32 %378 to i128
-  %399 = zext nneg i32 %378 to i64
-  br label %400
+506:                                              ; preds = %501
+  %507 = zext i32 %397 to i64
+  %508 = getelementptr inbounds nuw i8, ptr %9, i64 8
+  br label %509
 
-400:                                              ; preds = %458, %396
-  %401 = phi i64 [ %406, %458 ], [ 0, %396 ]
-  %402 = phi i32 [ %412, %458 ], [ 0, %396 ]
-  %403 = getelementptr inbounds nuw %struct.steps, ptr %346, i64 %401
-  %404 = load atomic i64, ptr %403 acquire, align 8
-  %405 = zext nneg i64 %401 to i128
-  %406 = add nuw nsw i64 %401, 1
-  %407 = zext nneg i64 %406 to i128
-  br label %408
+509:                                              ; preds = %539, %506
+  %510 = phi i32 [ %503, %506 ], [ %542, %539 ]
+  %511 = phi i64 [ 0, %506 ], [ %540, %539 ]
+  %512 = phi i32 [ 1, %506 ], [ %541, %539 ]
+  %513 = load atomic i64, ptr %184 monotonic, align 128
+  %514 = lshr i64 %513, 32
+  %515 = icmp eq i64 %514, %507
+  br i1 %515, label %516, label %545
 
-408:                                              ; preds = %436, %400
-  %409 = phi i64 [ %437, %436 ], [ -1, %400 ]
-  %410 = phi i64 [ %438, %436 ], [ 0, %400 ]
-  %411 = phi i64 [ %457, %436 ], [ %404, %400 ]
-  %412 = phi i32 [ %456, %436 ], [ %402, %400 ]
-  br label %413
-
-413:                                              ; preds = %420, %408
-  %414 = phi i64 [ %424, %420 ], [ %411, %408 ]
-  %415 = lshr i64 %414, 32
-  %416 = icmp ne i64 %415, %397
-  %417 = and i64 %414, 4294967295
-  %418 = icmp eq i64 %417, 0
-  %419 = or i1 %416, %418
-  br i1 %419, label %458, label %420
-
-420:                                              ; preds = %413
-  %421 = add i64 %414, -1
-  %422 = cmpxchg weak ptr %403, i64 %414, i64 %421 acq_rel acquire, align 8
-  %423 = extractvalue { i64, i1 } %422, 1
-  %424 = extractvalue { i64, i1 } %422, 0
-  br i1 %423, label %425, label %413
-
-425:                                              ; preds = %420
-  %426 = icmp slt i64 %409, 0
-  br i1 %426, label %427, label %436
-
-427:                                              ; preds = %425
-  %428 = load i64, ptr %337, align 8
-  %429 = sext i64 %428 to i128
-  %430 = mul nsw i128 %429, %405
-  %431 = sdiv i128 %430, %398
-  %432 = trunc i128 %431 to i64
-  %433 = mul nsw i128 %429, %407
-  %434 = sdiv i128 %433, %398
-  %435 = trunc i128 %434 to i64
-  br label %436
-
-436:                                              ; preds = %427, %425
-  %437 = phi i64 [ %435, %427 ], [ %409, %425 ]
-  %438 = phi i64 [ %432, %427 ], [ %410, %425 ]
-  %439 = load i64, ptr %338, align 32
-  %440 = xor i64 %438, -1
-  %441 = add i64 %437, %440
-  %442 = add i64 %441, %439
-  %443 = sdiv i64 %442, %439
-  %444 = load i32, ptr %340, align 4
-  %445 = icmp eq i32 %444, 0
-  %446 = add i64 %414, 4294967295
-  %447 = sub i64 %443, %414
-  %448 = select i1 %445, i64 %447, i64 %446
-  %449 = and i64 %448, 4294967295
-  %450 = mul nsw i64 %449, %439
-  %451 = add nsw i64 %450, %438
-  %452 = add nsw i64 %451, %439
-  %453 = call i64 @llvm.smin.i64(i64 %452, i64 %437)
-  %454 = load ptr, ptr %335, align 8
-  %455 = load ptr, ptr %336, align 16
-  call void %454(ptr noundef %455, i64 noundef %451, i64 noundef %453, i64 noundef 0) #9
-  %456 = add i32 %412, 1
-  %457 = load atomic i64, ptr %403 acquire, align 8
-  br label %408
-
-458:                                              ; preds = %413
-  %459 = icmp eq i64 %406, %399
-  br i1 %459, label %460, label %400
-
-460:                                              ; preds = %458
-  store i32 0, ptr %44, align 4
-  %461 = icmp eq i32 %412, 0
-  br i1 %461, label %474, label %462
-
-462:                                              ; preds = %460
-  call void @llvm.lifetime.start.p0(ptr nonnull %9) #9
-  %463 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %9) #9
-  %464 = load i64, ptr %9, align 8
-  %465 = mul nsw i64 %464, 1000000000
-  %466 = getelementptr inbounds nuw i8, ptr %9, i64 8
-  %467 = load i64, ptr %466, align 8
-  call void @llvm.lifetime.end.p0(ptr nonnull %9) #9
-  %468 = sub i64 %467, %393
-  %469 = add i64 %468, %465
-  %470 = zext i32 %365 to i64
-  %471 = mul nsw i64 %469, %470
-  %472 = zext i32 %412 to i64
-  %473 = sdiv i64 %471, %472
-  br label %474
-
-474:                                              ; preds = %462, %460, %395
-  %475 = phi i32 [ %412, %462 ], [ 0, %460 ], [ 0, %395 ]
-  %476 = phi i64 [ %473, %462 ], [ 0, %460 ], [ 0, %395 ]
-  %477 = load i32, ptr %339, align 8
-  %478 = icmp eq i32 %475, %477
-  br i1 %478, label %523, label %479
-
-479:                                              ; preds = %474
-  %480 = atomicrmw add ptr %344, i32 %475 acq_rel, align 128
-  %481 = load atomic i32, ptr %344 acquire, align 128
-  %482 = and i32 %481, -1073741825
-  %483 = icmp eq i32 %482, %477
-  br i1 %483, label %523, label %484
-
-484:                                              ; preds = %479
-  %485 = zext i32 %375 to i64
-  %486 = getelementptr inbounds nuw i8, ptr %8, i64 8
-  br label %487
-
-487:                                              ; preds = %517, %484
-  %488 = phi i32 [ %481, %484 ], [ %520, %517 ]
-  %489 = phi i64 [ 0, %484 ], [ %518, %517 ]
-  %490 = phi i32 [ 1, %484 ], [ %519, %517 ]
-  %491 = load atomic i64, ptr %164 monotonic, align 128
-  %492 = lshr i64 %491, 32
-  %493 = icmp eq i64 %492, %485
-  br i1 %493, label %494, label %523
-
-494:                                              ; preds = %487
+516:                                              ; preds = %509
   call void @llvm.x86.sse2.pause()
-  %495 = and i32 %490, 15
-  %496 = icmp eq i32 %495, 0
-  br i1 %496, label %497, label %517
+  %517 = and i32 %512, 15
+  %518 = icmp eq i32 %517, 0
+  br i1 %518, label %519, label %539
 
-497:                                              ; preds = %494
+519:                                              ; preds = %516
+  call void @llvm.lifetime.start.p0(ptr nonnull %9) #9
+  %520 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %9) #9
+  %521 = load i64, ptr %9, align 8
+  %522 = mul nsw i64 %521, 1000000000
+  %523 = load i64, ptr %508, align 8
+  %524 = add nsw i64 %522, %523
+  call void @llvm.lifetime.end.p0(ptr nonnull %9) #9
+  %525 = icmp eq i64 %511, 0
+  %526 = select i1 %525, i64 %524, i64 %511
+  %527 = sub nsw i64 %524, %526
+  %528 = icmp slt i64 %527, 30000
+  br i1 %528, label %539, label %529
+
+529:                                              ; preds = %519
+  %530 = and i32 %510, 1073741824
+  %531 = icmp eq i32 %530, 0
+  br i1 %531, label %532, label %536
+
+532:                                              ; preds = %529
+  %533 = or disjoint i32 %510, 1073741824
+  %534 = cmpxchg ptr %366, i32 %510, i32 %533 seq_cst seq_cst, align 128
+  %535 = extractvalue { i32, i1 } %534, 1
+  br i1 %535, label %536, label %539
+
+536:                                              ; preds = %532, %529
+  %537 = phi i32 [ %533, %532 ], [ %510, %529 ]
+  %538 = call i64 (i64, ...) @syscall(i64 noundef 202, ptr noundef nonnull %366, i32 noundef 128, i32 noundef %537, ptr noundef null, ptr noundef null, i32 noundef 0) #9
+  br label %539
+
+539:                                              ; preds = %536, %532, %519, %516
+  %540 = phi i64 [ %526, %519 ], [ %526, %536 ], [ %526, %532 ], [ %511, %516 ]
+  %541 = add i32 %512, 1
+  %542 = load atomic i32, ptr %366 acquire, align 128
+  %543 = and i32 %542, -1073741825
+  %544 = icmp eq i32 %543, %499
+  br i1 %544, label %545, label %509
+
+545:                                              ; preds = %539, %509, %501, %496
+  %546 = getelementptr inbounds nuw i8, ptr %184, i64 256
+  store atomic i32 0, ptr %546 release, align 128
+  br i1 %61, label %563, label %547
+
+547:                                              ; preds = %545
   call void @llvm.lifetime.start.p0(ptr nonnull %8) #9
-  %498 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %8) #9
-  %499 = load i64, ptr %8, align 8
-  %500 = mul nsw i64 %499, 1000000000
-  %501 = load i64, ptr %486, align 8
-  %502 = add nsw i64 %500, %501
+  %548 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %8) #9
+  %549 = load i64, ptr %8, align 8
+  %550 = getelementptr inbounds nuw i8, ptr %8, i64 8
+  %551 = load i64, ptr %550, align 8
   call void @llvm.lifetime.end.p0(ptr nonnull %8) #9
-  %503 = icmp eq i64 %489, 0
-  %504 = select i1 %503, i64 %502, i64 %489
-  %505 = sub nsw i64 %502, %504
-  %506 = icmp slt i64 %505, 30000
-  br i1 %506, label %517, label %507
+  %552 = getelementptr inbounds nuw i8, ptr %5, i64 16
+  %553 = load atomic i64, ptr %552 monotonic, align 8
+  %554 = icmp eq i64 %553, 0
+  br i1 %554, label %563, label %555
 
-507:                                              ; preds = %497
-  %508 = and i32 %488, 1073741824
-  %509 = icmp eq i32 %508, 0
-  br i1 %509, label %510, label %514
+555:                                              ; preds = %547
+  %556 = mul nsw i64 %549, 1000000000
+  %557 = add nsw i64 %556, %551
+  %558 = getelementptr inbounds nuw i8, ptr %5, i64 24
+  store atomic i64 %553, ptr %558 monotonic, align 8
+  %559 = getelementptr inbounds nuw i8, ptr %5, i64 8
+  %560 = icmp eq i32 %346, 0
+  %561 = sub nsw i64 0, %557
+  %562 = select i1 %560, i64 %557, i64 %561
+  store atomic i64 %562, ptr %559 monotonic, align 8
+  br i1 %174, label %564, label %639
 
-510:                                              ; preds = %507
-  %511 = or disjoint i32 %488, 1073741824
-  %512 = cmpxchg ptr %344, i32 %488, i32 %511 seq_cst seq_cst, align 128
-  %513 = extractvalue { i32, i1 } %512, 1
-  br i1 %513, label %514, label %517
+563:                                              ; preds = %547, %545
+  br i1 %174, label %564, label %639
 
-514:                                              ; preds = %510, %507
-  %515 = phi i32 [ %511, %510 ], [ %488, %507 ]
-  %516 = call i64 (i64, ...) @syscall(i64 noundef 202, ptr noundef nonnull %344, i32 noundef 128, i32 noundef %515, ptr noundef null, ptr noundef null, i32 noundef 0) #9
-  br label %517
-
-517:                                              ; preds = %514, %510, %497, %494
-  %518 = phi i64 [ %504, %497 ], [ %504, %514 ], [ %504, %510 ], [ %489, %494 ]
-  %519 = add i32 %490, 1
-  %520 = load atomic i32, ptr %344 acquire, align 128
-  %521 = and i32 %520, -1073741825
-  %522 = icmp eq i32 %521, %477
-  br i1 %522, label %523, label %487
-
-523:                                              ; preds = %517, %487, %479, %474
-  %524 = getelementptr inbounds nuw i8, ptr %164, i64 256
-  store atomic i32 0, ptr %524 release, align 128
-  br i1 %60, label %556, label %525
-
-525:                                              ; preds = %523
+564:                                              ; preds = %563, %555, %315
+  %565 = phi i64 [ %325, %315 ], [ %498, %563 ], [ %498, %555 ]
+  %566 = phi i64 [ %316, %315 ], [ %173, %563 ], [ %173, %555 ]
+  %567 = getelementptr inbounds nuw i8, ptr %19, i64 768
   call void @llvm.lifetime.start.p0(ptr nonnull %7) #9
-  %526 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %7) #9
-  %527 = load i64, ptr %7, align 8
-  %528 = getelementptr inbounds nuw i8, ptr %7, i64 8
-  %529 = load i64, ptr %528, align 8
+  %568 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %7) #9
+  %569 = load i64, ptr %7, align 8
+  %570 = mul nsw i64 %569, 1000000000
+  %571 = getelementptr inbounds nuw i8, ptr %7, i64 8
+  %572 = load i64, ptr %571, align 8
   call void @llvm.lifetime.end.p0(ptr nonnull %7) #9
-  %530 = getelementptr inbounds nuw i8, ptr %5, i64 16
-  %531 = load atomic i64, ptr %530 monotonic, align 8
-  %532 = icmp eq i64 %531, 0
-  br i1 %532, label %541, label %533
+  %573 = sub i64 %572, %60
+  %574 = add i64 %573, %570
+  %575 = getelementptr inbounds nuw i8, ptr %19, i64 776
+  %576 = atomicrmw add ptr %575, i64 %566 monotonic, align 8
+  %577 = atomicrmw add ptr %567, i64 %574 monotonic, align 8
+  %578 = add nsw i64 %577, %574
+  %579 = icmp slt i64 %578, 20000000
+  br i1 %579, label %639, label %580
 
-533:                                              ; preds = %525
-  %534 = mul nsw i64 %527, 1000000000
-  %535 = add nsw i64 %534, %529
-  %536 = getelementptr inbounds nuw i8, ptr %5, i64 24
-  store atomic i64 %531, ptr %536 monotonic, align 8
-  %537 = getelementptr inbounds nuw i8, ptr %5, i64 8
-  %538 = icmp eq i32 %324, 0
-  %539 = sub nsw i64 0, %535
-  %540 = select i1 %538, i64 %535, i64 %539
-  store atomic i64 %540, ptr %537 monotonic, align 8
-  br label %541
+580:                                              ; preds = %564
+  %581 = cmpxchg ptr %567, i64 %578, i64 0 seq_cst seq_cst, align 8
+  %582 = extractvalue { i64, i1 } %581, 1
+  br i1 %582, label %583, label %639
 
-541:                                              ; preds = %533, %525, %295
-  %542 = phi i64 [ %303, %295 ], [ %476, %533 ], [ %476, %525 ]
-  %543 = icmp slt i64 %542, 1
-  %544 = or i1 %60, %543
-  br i1 %544, label %556, label %545
+583:                                              ; preds = %580
+  %584 = atomicrmw xchg ptr %575, i64 0 monotonic, align 8
+  %585 = getelementptr inbounds nuw i8, ptr %19, i64 796
+  %586 = load atomic i32, ptr %585 monotonic, align 4
+  %587 = getelementptr inbounds nuw i8, ptr %19, i64 792
+  %588 = load atomic i32, ptr %587 monotonic, align 8
+  %589 = getelementptr inbounds nuw i8, ptr %19, i64 784
+  %590 = sext i32 %586 to i64
+  %591 = getelementptr inbounds i32, ptr %589, i64 %590
+  %592 = load atomic i32, ptr %591 monotonic, align 4
+  %593 = mul nuw nsw i64 %578, 1000
+  %594 = icmp sgt i64 %584, 0
+  %595 = select i1 %594, i64 %584, i64 %578
+  %596 = sdiv i64 %593, %595
+  %597 = trunc i64 %596 to i32
+  %598 = icmp eq i32 %592, 0
+  br i1 %598, label %602, label %599
 
-545:                                              ; preds = %541
-  %546 = load atomic i64, ptr %5 monotonic, align 8
-  %547 = icmp sgt i64 %546, 0
-  br i1 %547, label %548, label %554
+599:                                              ; preds = %583
+  %600 = add nsw i32 %592, %597
+  %601 = sdiv i32 %600, 2
+  br label %602
 
-548:                                              ; preds = %545
-  %549 = sub nsw i64 %542, %546
-  %550 = icmp samesign ult i64 %542, %546
-  %551 = select i1 %550, i64 2, i64 8
-  %552 = sdiv i64 %549, %551
-  %553 = add nsw i64 %552, %546
-  br label %554
+602:                                              ; preds = %599, %583
+  %603 = phi i32 [ %601, %599 ], [ %597, %583 ]
+  store atomic i32 %603, ptr %591 monotonic, align 4
+  %604 = icmp eq i32 %586, %588
+  br i1 %604, label %605, label %619
 
-554:                                              ; preds = %548, %545
-  %555 = phi i64 [ %553, %548 ], [ %542, %545 ]
-  store atomic i64 %555, ptr %5 monotonic, align 8
-  br label %556
+605:                                              ; preds = %602
+  %606 = icmp eq i32 %586, 0
+  br i1 %606, label %607, label %613
 
-556:                                              ; preds = %554, %541, %523, %47
-  %557 = phi i1 [ %28, %554 ], [ %28, %541 ], [ %28, %523 ], [ %48, %47 ]
-  %558 = or i1 %19, %557
-  br i1 %558, label %562, label %559
+607:                                              ; preds = %605
+  %608 = load atomic i32, ptr %589 monotonic, align 8
+  %609 = icmp slt i32 %608, 850
+  br i1 %609, label %610, label %613
 
-559:                                              ; preds = %556
-  %560 = load i32, ptr @key, align 4
-  %561 = call i32 @pthread_setspecific(i32 noundef %560, ptr noundef null) #9
-  br label %562
+610:                                              ; preds = %607
+  %611 = getelementptr inbounds nuw i8, ptr %19, i64 800
+  store atomic i32 0, ptr %611 monotonic, align 8
+  %612 = getelementptr inbounds nuw i8, ptr %19, i64 804
+  store atomic i32 2, ptr %612 monotonic, align 4
+  br label %637
 
-562:                                              ; preds = %559, %556
-  call void @llvm.lifetime.end.p0(ptr nonnull %17) #9
+613:                                              ; preds = %607, %605
+  %614 = getelementptr inbounds nuw i8, ptr %19, i64 804
+  %615 = atomicrmw sub ptr %614, i32 1 monotonic, align 4
+  %616 = icmp slt i32 %615, 2
+  %617 = zext i1 %606 to i32
+  %618 = select i1 %616, i32 %617, i32 %586
+  br label %637
+
+619:                                              ; preds = %602
+  %620 = sext i32 %588 to i64
+  %621 = getelementptr inbounds i32, ptr %589, i64 %620
+  %622 = load atomic i32, ptr %621 monotonic, align 4
+  %623 = icmp eq i32 %588, 0
+  %624 = zext i1 %623 to i64
+  %625 = getelementptr inbounds nuw i32, ptr %589, i64 %624
+  %626 = load atomic i32, ptr %625 monotonic, align 4
+  %627 = getelementptr inbounds nuw i8, ptr %19, i64 800
+  %628 = load atomic i32, ptr %627 monotonic, align 8
+  %629 = shl nsw i32 %628, 1
+  %630 = call i32 @llvm.smin.i32(i32 %629, i32 62)
+  %631 = add nsw i32 %630, 2
+  %632 = icmp slt i32 %626, %622
+  %633 = select i1 %632, i32 2, i32 %631
+  store atomic i32 %633, ptr %627 monotonic, align 8
+  %634 = getelementptr inbounds nuw i8, ptr %19, i64 804
+  store atomic i32 %633, ptr %634 monotonic, align 4
+  %635 = zext i1 %623 to i32
+  %636 = select i1 %632, i32 %635, i32 %588
+  store atomic i32 %636, ptr %587 monotonic, align 8
+  br label %637
+
+637:                                              ; preds = %619, %613, %610
+  %638 = phi i32 [ %636, %619 ], [ %618, %613 ], [ 0, %610 ]
+  store atomic i32 %638, ptr %585 monotonic, align 4
+  br label %639
+
+639:                                              ; preds = %637, %580, %564, %563, %555, %315
+  %640 = phi i64 [ %325, %315 ], [ %498, %555 ], [ %498, %563 ], [ %565, %564 ], [ %565, %580 ], [ %565, %637 ]
+  %641 = icmp slt i64 %640, 1
+  %642 = or i1 %61, %641
+  br i1 %642, label %654, label %643
+
+643:                                              ; preds = %639
+  %644 = load atomic i64, ptr %5 monotonic, align 8
+  %645 = icmp sgt i64 %644, 0
+  br i1 %645, label %646, label %652
+
+646:                                              ; preds = %643
+  %647 = sub nsw i64 %640, %644
+  %648 = icmp samesign ult i64 %640, %644
+  %649 = select i1 %648, i64 2, i64 8
+  %650 = sdiv i64 %647, %649
+  %651 = add nsw i64 %650, %644
+  br label %652
+
+652:                                              ; preds = %646, %643
+  %653 = phi i64 [ %651, %646 ], [ %640, %643 ]
+  store atomic i64 %653, ptr %5 monotonic, align 8
+  br label %654
+
+654:                                              ; preds = %652, %639, %48
+  %655 = phi i1 [ %29, %652 ], [ %29, %639 ], [ %49, %48 ]
+  %656 = or i1 %20, %655
+  br i1 %656, label %660, label %657
+
+657:                                              ; preds = %654
+  %658 = load i32, ptr @key, align 4
+  %659 = call i32 @pthread_setspecific(i32 noundef %658, ptr noundef null) #9
+  br label %660
+
+660:                                              ; preds = %657, %654
+  call void @llvm.lifetime.end.p0(ptr nonnull %18) #9
   ret void
 }
 
@@ -3646,7 +3787,7 @@ define internal noalias noundef nonnull ptr @worker(ptr noundef %0) #10 {
   %30 = getelementptr inbounds nuw i8, ptr %0, i64 384
   %31 = getelementptr inbounds nuw i8, ptr %0, i64 4
   %32 = getelementptr inbounds nuw i8, ptr %0, i64 152
-  %33 = getelementptr inbounds nuw i8, ptr %0, i64 768
+  %33 = getelementptr inbounds nuw i8, ptr %0, i64 896
   %34 = getelementptr inbounds nuw i8, ptr %13, i64 148
   %35 = getelementptr inbounds nuw i8, ptr %8, i64 8
   %36 = getelementptr inbounds nuw i8, ptr %6, i64 8
@@ -3740,7 +3881,7 @@ define internal noalias noundef nonnull ptr @worker(ptr noundef %0) #10 {
 92:                                               ; preds = %91, %68
   %93 = load atomic i64, ptr %54 seq_cst, align 128
   %94 = lshr i64 %93, 32
-  %95 = getelementptr inbounds nuw i8, ptr %69, i64 768
+  %95 = getelementptr inbounds nuw i8, ptr %69, i64 896
   %96 = ptrtoint ptr %54 to i64
   %97 = ptrtoint ptr %95 to i64
   %98 = sub i64 %96, %97
@@ -3976,7 +4117,7 @@ define internal noalias noundef nonnull ptr @worker(ptr noundef %0) #10 {
   br i1 %250, label %251, label %270
 
 251:                                              ; preds = %247
-  %252 = getelementptr inbounds nuw i8, ptr %215, i64 768
+  %252 = getelementptr inbounds nuw i8, ptr %215, i64 896
   %253 = zext nneg i32 %249 to i64
   br label %254
 

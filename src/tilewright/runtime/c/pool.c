@@ -32,6 +32,7 @@
 
 #include "clock.h"
 #include "float_mode.h"
+#include "worth.h"
 
 #ifndef TW_TEST_PAUSE /* a test's places to stop a thread for a while */
 #define TW_TEST_PAUSE(where)
@@ -82,6 +83,7 @@ struct pool {
   _Alignas(LINE) _Atomic int32_t sleepers;
   _Alignas(LINE) _Atomic uint32_t signal; /* that sleepers wait for */
   _Atomic int32_t waker_cpu;
+  _Alignas(LINE) struct worth worth; /* of sharing loops, to who calls alone */
   struct region region[REGIONS];
 };
 
@@ -542,7 +544,11 @@ static void share(struct pool *pool, tw_work *work, void *context, int64_t total
                   int32_t threads, struct tw_caller *me, struct tw_loop *loop) {
   const int64_t now_ns = tw_clock_ns();
   const int32_t woken = to_wake(pool, threads, loop, now_ns);
-  struct region *region = woken < 0 ? NULL : own_region(pool);
+  const int64_t known = loop == NULL ? 0 : __atomic_load_n(&loop->cost_ns, __ATOMIC_RELAXED);
+  const int weighed = woken >= 0 && known > 0 &&
+                      atomic_load_explicit(&pool->calls, memory_order_relaxed) == 1;
+  const int apart = woken < 0 || (weighed && tw_way(&pool->worth) != 0);
+  struct region *region = apart ? NULL : own_region(pool);
   int64_t cost;
   if (region == NULL) {
     alone(work, context, total, me);
@@ -553,6 +559,7 @@ static void share(struct pool *pool, tw_work *work, void *context, int64_t total
     cost = together(pool, region, woken, now_ns, me);
     if (loop != NULL) note_end(loop, backwards, tw_clock_ns());
   }
+  if (weighed) tw_weigh(&pool->worth, tw_clock_ns() - now_ns, known);
   note_cost(loop, cost);
 }
 
