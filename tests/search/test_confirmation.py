@@ -17,7 +17,7 @@ from tilewright.measure.measurer import MeasureResult
 from tilewright.records.database import Database
 from tilewright.search.confirmation import Confirmation
 from tilewright.search.tasks import TaskSearch, TuningTask
-from tilewright.search.tuner import Budget, Tuner
+from tilewright.search.tuner import Budget, InPlace, Tuner
 from workloads import given
 
 pytestmark = pytest.mark.usefixtures("brief_search")
@@ -60,12 +60,13 @@ class BusyMachine:
     def close(self) -> None: ...
 
 
-def tuned(file: Path, machine: BusyMachine, trials: int = 16) -> tuple[TaskSearch, Database]:
+def tuned(
+    file: Path, machine: BusyMachine, trials: int = 16, in_place: InPlace | None = None
+) -> tuple[TaskSearch, Database]:
     task = TuningTask("gemm", ComputeDAG([ops.matmul(given(64, 64, name="a"), given(64, 64))]))
     database = Database.open(file)
-    (search,) = Tuner([task], database, MACHINE, machine, TARGET, make_scheduler).run(
-        Budget(trials=trials)
-    )
+    tuner = Tuner([task], database, MACHINE, machine, TARGET, make_scheduler, in_place=in_place)
+    (search,) = tuner.run(Budget(trials=trials))
     return search, database
 
 
@@ -90,6 +91,48 @@ def test_what_is_no_faster_in_turns_is_not_compiled_with(tmp_path: Path) -> None
     assert search.best == search.default
     best = database.best(search.task.hash, MACHINE.fingerprint)
     assert best is not None and best.gene == search.default
+
+
+@pytest.mark.parametrize("ratios", [(0.7, 0.6), (1.2, 0.9), (1.2, 1.1)])
+def test_where_a_program_is_used_decides(tmp_path: Path, ratios: tuple[float, float]) -> None:
+    """Among the confirmed ones and the default program."""
+    placed: dict[Gene, float] = {}
+
+    def in_place(
+        defaults: Sequence[Gene | None], genes: Sequence[Sequence[Gene]]
+    ) -> list[dict[Gene, float]]:
+        found = dict(zip(genes[0], ratios, strict=True))
+        placed.update(found)
+        return [found]
+
+    search, database = tuned(tmp_path / "t.db", BusyMachine(), in_place=in_place)
+    assert len(placed) == 2 and search.default not in placed and search.confirmed
+    least = min(*ratios, 1.0)
+    assert search.best_s == pytest.approx(least * DEFAULT_S) and search.default_s == DEFAULT_S
+    assert placed.get(search.best or search.default, 1.0) == least
+    known = database.lookup(search.task.hash, MACHINE.fingerprint, list(placed))
+    assert {g: t.latency_s for g, t in known.items()} == pytest.approx(
+        {g: r * DEFAULT_S for g, r in placed.items()}
+    )
+
+
+def test_what_had_no_time_to_be_confirmed_is_seen_in_its_place(tmp_path: Path) -> None:
+    class Late(BusyMachine):
+        def confirm(
+            self, task: TuningTask, default: Gene, genes: Sequence[Gene]
+        ) -> list[tuple[float, ...]]:
+            return [()] * len(genes)
+
+    assert not tuned(tmp_path / "t.db", Late())[0].confirmed
+    search, _ = tuned(
+        tmp_path / "u.db", Late(), in_place=lambda _, genes: [dict.fromkeys(genes[0], 1.3)]
+    )
+    assert search.confirmed and search.best == search.default and search.best_s == DEFAULT_S
+
+
+def test_a_network_that_cannot_be_run_changes_nothing(tmp_path: Path) -> None:
+    search, _ = tuned(tmp_path / "t.db", BusyMachine(), in_place=lambda _, genes: [{}])
+    assert search.best_s == DEFAULT_S / 2
 
 
 def test_confirmations_of_different_moments_compare(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tilewright.contract.artifact import Array, BufferSpec, numpy_dtype
+from tilewright.contract.artifact import Array, BufferSpec
 from tilewright.ground.errors import InputError
 from tilewright.ground.files import replacing
 from tilewright.ground.text import size
@@ -53,7 +53,7 @@ def read_inputs(
     pairs = [zip(s.varying, given[s.name].shape, strict=False) for s in specs if s.name in given]
     known = {name: extent for each in pairs for name, extent in each if name}
     random = [s.at(known) for s in specs if s.name not in given]
-    made = {s.name: random_array(s, rng, _values(s, limits)) for s in random}
+    made = {s.name: s.random(rng, _values(s, limits)) for s in random}
     return given | made, [s.name for s in random]
 
 
@@ -62,7 +62,7 @@ def random_words(
 ) -> str:
     """What random inputs are, in words: `x (normal), ids (0 to 30521)`."""
     return ", ".join(
-        f"{s.name} (normal)" if _is_float(s) else f"{s.name} (0 to {_values(s, limits) - 1})"
+        f"{s.name} (normal)" if s.is_float else f"{s.name} (0 to {_values(s, limits) - 1})"
         for s in specs
         if s.name in names
     )
@@ -71,10 +71,6 @@ def random_words(
 def _values(spec: BufferSpec, limits: Mapping[str, int]) -> int:
     """How many values a random integer of an input may have; 0 and 1 index anything."""
     return 2 if spec.dtype == "bool" else limits.get(spec.name, 2)
-
-
-def _is_float(spec: BufferSpec) -> bool:
-    return spec.dtype.startswith(("float", "bfloat"))
 
 
 def input_file(text: str) -> tuple[str | None, Path]:
@@ -129,25 +125,6 @@ def _of_archive(name: str | None, path: Path, arrays: dict[str, Array]) -> dict[
             f"{path} holds {', '.join(arrays)}; give it without a name: --input {path}"
         )
     return {name: next(iter(arrays.values()))}
-
-
-def random_array(spec: BufferSpec, rng: np.random.Generator, values: int) -> Array:
-    """Standard normal floats; integers from 0 to `values` - 1, as far as the dtype reaches. Raises
-    InputError for more than memory holds.
-    """
-    dtype = numpy_dtype(spec.dtype)
-    if spec.dtype != "bool" and not _is_float(spec):
-        values = min(values, int(np.iinfo(dtype).max))
-    try:
-        if _is_float(spec):
-            return rng.standard_normal(spec.shape).astype(dtype)
-        return rng.integers(0, values, spec.shape).astype(dtype)
-    except (MemoryError, ValueError) as error:
-        shape = ", ".join(map(str, spec.shape))
-        raise InputError(
-            f"input {spec.name}: {spec.dtype}[{shape}] does not fit into memory; a model with "
-            "symbolic dimensions takes smaller ones with --shape"
-        ) from error
 
 
 def write_outputs(file: Path, names: Sequence[str], arrays: Sequence[Array]) -> None:

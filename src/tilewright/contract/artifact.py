@@ -80,6 +80,27 @@ class BufferSpec:
         names = self.varying or ("",) * len(self.shape)
         return tuple(name or str(n) for name, n in zip(names, self.shape, strict=True))
 
+    @property
+    def is_float(self) -> bool:
+        return self.dtype.startswith(("float", "bfloat"))
+
+    def random(self, rng: np.random.Generator, values: int) -> Array:
+        """Standard normal floats; integers from 0 to `values` - 1, as far as the dtype reaches.
+        Raises InputError for more than memory holds.
+        """
+        dtype = numpy_dtype(self.dtype)
+        try:
+            if self.is_float:
+                return rng.standard_normal(self.shape).astype(dtype)
+            most = values if self.dtype == "bool" else int(np.iinfo(dtype).max)
+            return rng.integers(0, min(values, most), self.shape).astype(dtype)
+        except (MemoryError, ValueError) as error:
+            shape = ", ".join(map(str, self.shape))
+            raise InputError(
+                f"input {self.name}: {self.dtype}[{shape}] does not fit into memory; a model with "
+                "symbolic dimensions takes smaller ones with --shape"
+            ) from error
+
     def takes(self, shape: tuple[int, ...]) -> bool:
         """Whether an array of that shape may be given, as far as one can tell by itself."""
         if not self.varying or len(shape) != len(self.shape):

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Never
+from typing import Never, TypeGuard
 
 from rich.console import Console
 
@@ -24,6 +24,7 @@ from tilewright.front.cluster import Site, site
 from tilewright.front.machine import as_target, host_target, keep_ceilings, machine_of
 from tilewright.front.machines import Runners
 from tilewright.front.models import Model, PathLike, Task, Tunable, as_tunables
+from tilewright.front.places import Places
 from tilewright.front.tuning_tasks import merged, model_row, parts_of
 from tilewright.ground.errors import InputError
 from tilewright.ground.text import LOG_WIDTH, clock, count, duration, preformatted
@@ -197,10 +198,13 @@ def _tuned(
     ) -> TaskScheduler:
         return make(infos_of(tasks, latencies), groups, goal, seed=seed)
 
+    places = (
+        Places.of(models, groups, tasks, target) if where.is_here and _is_host(target) else None
+    )
     tuner = Tuner(
         tasks, database, machine, where.measurer, target, scheduler, way, seed, tuple(rules),
         planned.maker if planned else None, disturbance=Disturbance(where.look), begun=begun,
-        lanes=where.lanes, machines=where.line,
+        lanes=where.lanes, machines=where.line, in_place=places.ratios if places else None,
     )  # fmt: skip
     _register(tuner, models, groups, where.is_here)
     result = TuneResult.of(tuner, tuner.run(budget, told))
@@ -248,11 +252,15 @@ def _register(
     """Enter what is tuned, and where, in the database."""
     tuner.register()
     target = tuner.target
-    is_ours = target == replace(host_target(), cores=target.cores)
-    if is_here and is_ours and isinstance(target, CpuTarget):
+    if is_here and _is_host(target):
         keep_ceilings(tuner.database, tuner.machine, target)
     for model, group in zip(models, groups, strict=True):
         tuner.database.add_model(model_row(model, group, tuner.tasks))
+
+
+def _is_host(target: Target) -> TypeGuard[CpuTarget]:
+    """Whether it is this machine's CPU, or some of its cores."""
+    return isinstance(target, CpuTarget) and target == replace(host_target(), cores=target.cores)
 
 
 def _observer(callbacks: Sequence[Callback]) -> Callback:

@@ -12,7 +12,7 @@ did not search; a program that is no faster than the default one there is not co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import inf
@@ -93,6 +93,38 @@ class Confirmation:
         elif best.confirmed_s:
             search.default_s = default.latency_s if default and default.confirmed_s else None
             search.best_s, search.best, search.confirmed = best.latency_s, best.gene, True
+
+    def contenders(self, search: TaskSearch) -> list[Gene]:
+        """Programs that are faster than the default one by the figures that count, the best first,
+        as long as the best was not seen in its places.
+        """
+        default = self._default(search)
+        if default is None or search.best in (None, search.default, *search.placed):
+            return []
+        trials = self.database.trials(search.task.hash, self.machine)
+        faster = [
+            (t.latency_s, t.gene)
+            for t in trials
+            if t.latency_s and t.latency_s < (default.latency_s or 0.0)
+            if t.confirmed_s or not search.confirmed
+        ]
+        ranked = [gene for _, gene in sorted(faster, key=lambda pair: pair[0])]
+        return [gene for gene in ranked if gene not in search.placed][:FINALISTS]
+
+    def place(self, search: TaskSearch, ratios: Mapping[Gene, float]) -> None:
+        """Programs take so many times what the default one does in the networks that the task is
+        of: these are their figures now.
+        """
+        default = self._default(search)
+        if default is None or default.id is None or not default.latency_s:
+            return
+        self.database.confirm(default.id, default.confirmed_s or [default.latency_s])
+        for gene, ratio in ratios.items():
+            trial = self._trial(search, gene)
+            if trial.id is not None:
+                self.database.confirm(trial.id, [default.latency_s * ratio])
+        search.placed.update(ratios)
+        self.settle(search)
 
     def _finalists(
         self, search: TaskSearch, _: Callable[[], bool], begins: Callable[[], None]

@@ -236,7 +236,8 @@ class TaskSearch:
     those of turns that the two programs took. `expected_s` is what the default program is taken
     for while it was not measured, `fault` what came of it instead of a figure. `composed` is what
     the records of the task's parts make up. `rounds` have been told, so many more are `under_way`.
-    `points_s` are latencies of programs with sizes at the points.
+    `points_s` are latencies of programs with sizes at the points. `placed` were seen in the network
+    that the task is of.
     """
 
     task: TuningTask
@@ -259,6 +260,7 @@ class TaskSearch:
     composed: Gene | None = None
     under_way: int = 0
     points_s: dict[Gene, Sequence[float]] = field(default_factory=dict)
+    placed: set[Gene] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         """What no strategy proposes is measured first."""

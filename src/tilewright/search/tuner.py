@@ -17,11 +17,13 @@ recorded first.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from math import inf
+from typing import TypeAlias
 
+from tilewright.contract.gene import Gene
 from tilewright.cost.features import COLUMNS
 from tilewright.ground import log
 from tilewright.ground.text import duration
@@ -66,10 +68,16 @@ from tilewright.target import Target
 # Of a budget in minutes so much is kept for confirming, by how many tasks have a winner.
 LEAST_CONFIRM, MOST_CONFIRM, CONFIRM_TASK_S = 0.1, 0.3, 2.0
 LEAST_TRIAL_S = 1e-3
+MOST_PLACED = 3  # times that programs are compared in their places
 DEFAULTS_SHARE = 0.3  # of a budget in minutes, for default programs before the search begins
 CHECKPOINT_S = 5.0  # at least between two times that the database's file is made whole
 # Other workloads to learn from, what each takes, and how much of a budget in minutes all of them.
 MAX_TRANSFER, TRANSFER_S, TRANSFER_SHARE = 16, 0.25, 0.1
+
+
+InPlace: TypeAlias = Callable[
+    [Sequence[Gene | None], Sequence[Sequence[Gene]]], Sequence[Mapping[Gene, float]]
+]
 
 
 @dataclass
@@ -93,9 +101,10 @@ class TimeLeft:
 class Tuner:
     """Tunes tasks together, by a `way` to search, or what `maker` gives each task instead; `rules`
     are the user's sketch rules, tried before those of the target. The measurer measures as much at
-    once as it has `lanes`, and `machines` says what they do. `default_programs_s` is how long
-    default programs took. The time counts from `begun` on, by the monotonic clock (None: from when
-    it runs).
+    once as it has `lanes`, and `machines` says what they do. `in_place` is told the default program
+    and some others of each task, and tells how many times as long these take in the networks that
+    the tasks are of (None: nobody can tell). `default_programs_s` is how long default programs
+    took. The time counts from `begun` on, by the monotonic clock (None: from when it runs).
     """
 
     tasks: Sequence[TuningTask]
@@ -115,6 +124,7 @@ class Tuner:
     checkpoint_s: float = 0.0  # when the database's file was last made whole
     lanes: int = 1
     machines: Callable[[], str] = lambda: ""
+    in_place: InPlace | None = None
 
     def __post_init__(self) -> None:
         self.model = GradientBoostedModel(seed=self.seed)
@@ -197,11 +207,39 @@ class Tuner:
         limit_s = inf if budget.minutes is None else budget.minutes * 60
         pace = TimeLeft(lambda: self.elapsed_s, self.start_s)
         confirmation.run(
-            self.searches, lambda: pace.is_late(limit_s), lambda i: tell(i, CONFIRMING)
+            self.searches,
+            lambda: pace.is_late(limit_s - self._place_s),
+            lambda i: tell(i, CONFIRMING),
         )
+        self._take_places(confirmation, limit_s)
         tell(task, CONFIRMING)
         self._keep_run()
         return self.searches
+
+    def _take_places(self, confirmation: Confirmation, limit_s: float) -> None:
+        """Choose among confirmed programs by what they take where they are used, as long as there
+        is time: the next best ones, where those that were best by themselves are not.
+        """
+        for _ in range(MOST_PLACED):
+            genes = [confirmation.contenders(search) for search in self.searches]
+            late = self.elapsed_s + self._place_s > limit_s
+            if self.in_place is None or late or not any(genes):
+                return
+            found = self.in_place([search.default for search in self.searches], genes)
+            for search, ratios in zip(self.searches, found, strict=True):
+                if ratios:
+                    told = " and ".join(f"{ratio:.2f}" for ratio in ratios.values())
+                    log.info("%s: in place %s of the default's time", search.task.name, told)
+                    confirmation.place(search, ratios)
+            if not any(found):
+                return
+
+    @property
+    def _place_s(self) -> float:
+        """About what it takes to compare programs in their places, for all are built again."""
+        if self.in_place is None:
+            return 0.0
+        return sum(self.ledger.trials_s.get(s.task.hash, 0.0) for s in self.searches)
 
     def _rounds(
         self,
@@ -280,7 +318,7 @@ class Tuner:
             return inf
         seconds = budget.minutes * 60
         winners = sum(s.begun and s.best not in (None, s.default) for s in self.searches)
-        wanted = self.start_s + CONFIRM_TASK_S * winners if winners else 0.0
+        wanted = self.start_s + CONFIRM_TASK_S * winners + self._place_s if winners else 0.0
         wanted = min(MOST_CONFIRM * seconds, wanted)
         return seconds - max(LEAST_CONFIRM * seconds, wanted)
 
