@@ -44,6 +44,12 @@ THEIR_RUN = (
     "\ns.run(None, {i.name: np.ones(i.shape, kinds[i.type]) for i in s.get_inputs()})"
 )
 
+PEAK = (  # KiB; what a parent is told of its child counts pages of its own, too
+    "\nimport resource"
+    "\nown = next(x for x in open('/proc/self/status') if x.startswith('VmHWM')).split()[1]"
+    "\nprint(max(int(own), resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss))"
+)
+
 
 @dataclass(frozen=True)
 class Taken:
@@ -51,7 +57,7 @@ class Taken:
 
     wall_s: float
     cpu_s: float
-    peak_bytes: int
+    memory_bytes: int
 
     @staticmethod
     def median(several: Sequence[Taken]) -> Taken:
@@ -59,7 +65,7 @@ class Taken:
         return Taken(
             statistics.median(t.wall_s for t in several),
             statistics.median(t.cpu_s for t in several),
-            round(statistics.median(t.peak_bytes for t in several)),
+            round(statistics.median(t.memory_bytes for t in several)),
         )
 
 
@@ -67,17 +73,20 @@ def taken(code: str, words: Sequence[str], cache: Path) -> Taken:
     """Run Python on `code`. Raises RuntimeError when it fails."""
     started = time.perf_counter()
     process = subprocess.Popen(
-        [sys.executable, "-c", code, *words],
-        stdout=subprocess.DEVNULL,
+        [sys.executable, "-c", code + PEAK, *words],
+        stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         env={**os.environ, "TILEWRIGHT_CACHE": str(cache)},
     )
+    assert process.stdout is not None
+    with process.stdout as told:
+        last = told.read().split()[-1:]
     _, status, usage = os.wait4(process.pid, 0)
     wall_s = time.perf_counter() - started
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise RuntimeError(f"exit status {process.returncode}: {' '.join(words)}")
-    return Taken(wall_s, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
+    return Taken(wall_s, usage.ru_utime + usage.ru_stime, int(last[0]) * 1024)
 
 
 def network(file: Path, turns: int) -> Mapping[str, Taken]:
@@ -127,7 +136,8 @@ HEAD = ("network", *(f"{what}, s" for what in WHAT), *(f"{what}, MB" for what in
 def row(entry: Entry) -> list[str]:
     """The figures of a network, as HEAD names them."""
     found = entry["taken"]
-    peaks = [f"{found[what]['peak_bytes'] / 1e6:.0f}" for what in WHAT[3:]]
+    known = [found[what].get("memory_bytes") for what in WHAT[3:]]
+    peaks = ["" if peak is None else f"{peak / 1e6:.0f}" for peak in known]
     return [entry["case"], *(f"{found[what]['wall_s']:.2f}" for what in WHAT), *peaks]
 
 

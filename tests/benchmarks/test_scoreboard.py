@@ -130,7 +130,7 @@ def board(cases: int = 1) -> dict[str, Any]:
     ]
     times = {"median_s": 1.0, "p95_s": 1.0, "p99_s": 1.0, "worst_s": 1.0, "calls": 9}
     sides = {"tilewright": {**times, "p95_s": 2.0}, "onnxruntime": times}
-    what = {name: {"wall_s": 0.5, "peak_bytes": 1e6} for name in start.WHAT}
+    what = {name: {"wall_s": 0.5, "memory_bytes": 1e6} for name in start.WHAT}
     parts = {
         "networks": [network("resnet50-b1", 1.0), network("gpt2-b1", 2.5)],
         "native": [narrow("resnet50-b1:bfloat16", 0.5, 0.6, []),
