@@ -104,6 +104,13 @@ def test_an_operator_has_no_place_and_neither_has_a_network_of_one(tmp_path: Pat
     assert places_of(task, tw.load(save_classifier(tmp_path / "one.onnx"))) is None
 
 
+def test_a_network_is_not_loaded_three_times_where_it_hardly_fits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tilewright.front.places.memory_bytes", lambda: 12_000)
+    assert places_of(model_of(tmp_path / "m.onnx")) is None
+
+
 def test_a_run_asks_and_compiles_with_what_is_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

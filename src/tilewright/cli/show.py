@@ -110,7 +110,7 @@ def print_head(console: Console, program: RecordedProgram, db: str) -> None:
         console.print(f"{maker} is computed {how} {reader}, which reads it", soft_wrap=True)
     if trial.ok:
         speed = rate(workload.flops, trial.latency_s)
-        confirmed = " (confirmed in fresh processes)" if trial.confirmed_s else ""
+        confirmed = " (confirmed in turns)" if trial.confirmed_s else ""
         mean = ", a mean over sizes" if program.sizes else ""
         console.print(f"{duration(trial.latency_s)}, {speed} GFLOP/s{mean}{confirmed}")
         if program.points_s:

@@ -27,9 +27,10 @@ from tilewright.ground.errors import TilewrightError
 from tilewright.network.executor import Network
 from tilewright.network.link import linked
 from tilewright.runtime.constants import ConstantPool
+from tilewright.search.confirmation import FINALISTS
 from tilewright.search.objectives import ObjectiveModel
 from tilewright.search.tasks import TuningTask
-from tilewright.target import Target
+from tilewright.target import Target, memory_bytes
 
 MOST_RUNS, TURN_S = 10, 0.1  # of a network's turn
 LEAST_TURNS, MOST_TURNS, ALL_S = 3, 9, 3.0  # and of all turns of all
@@ -51,13 +52,17 @@ class Places:
         tasks: Sequence[TuningTask],
         target: Target,
     ) -> Places | None:
-        """Those of more than one kernel whose sizes are numbers."""
+        """Those of more than one kernel whose sizes are numbers, and whose weights memory has room
+        for with every kind of program.
+        """
+        room = memory_bytes() // (4 * (1 + FINALISTS))
         found = [
             (model, group.tasks)
             for model, group in zip(models, groups, strict=True)
             if isinstance(model, Model)
             and not model.partition.is_one_kernel
             and not model.partition.graph.sizes
+            and max(tasks[i].setting.between_bytes for i in group.tasks) <= room
         ]
         return Places(found, tasks, target) if found else None
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import os
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -26,7 +25,7 @@ from tilewright.measure.trial import (
 from tilewright.measure.trial_task import FixedTask, is_written
 from tilewright.runtime.buffers import NUMPY_START, WRITTEN_SLACK, GuardedBuffer, staggered
 from tilewright.runtime.cpu import LoadedKernel, Region, pointer_array
-from tilewright.target import CpuTarget
+from tilewright.target import CpuTarget, memory_bytes
 
 PACKED_BYTES = 256 << 20  # of packed constants that are kept for the next candidates
 
@@ -226,7 +225,7 @@ def _view(spec: BufferSpec, buffer: GuardedBuffer) -> Array:
 
 
 def _check_scratch(artifact: Artifact) -> None:
-    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    memory = memory_bytes()
     if artifact.scratch_bytes > memory // 2:
         raise RunError(
             f"{artifact.entry} needs {artifact.scratch_bytes} bytes of scratch memory; this "

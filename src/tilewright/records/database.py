@@ -137,7 +137,8 @@ class Database(Reader):
         return [ids.pop((t.workload_hash, t.machine, t.gene.hash), None) for t in batch]
 
     def confirm(self, trial_id: int, latencies_s: Sequence[float]) -> None:
-        """Keep the latencies of a confirmation in fresh processes; they decide `best` from now on.
+        """Keep the latencies of a confirmation, in turns with the default program; they decide
+        `best` from now on.
 
         The trial's own measurement stays as it was, so that a search can be replayed.
         """

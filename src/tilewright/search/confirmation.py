@@ -2,12 +2,15 @@
 
     confirmation = Confirmation(database, machine, measurer)
     confirmation.run(searches, is_late, told)      the records then say what to compile with
+    confirmation.contenders(search)                [gene, …] to be seen in their network
+    confirmation.place(search, {gene: 1.1})        so many times the default one's time there
     confirmation.settle(search)                    its figures are the records' from now on
 
 The paper has no such step. On a shared machine the best of many noisy figures is not the best
 program, and the default program's first figure may be of a moment in which everything took twice as
 long. So what is told as a speed-up is a ratio of turns that the two programs took in processes that
-did not search; a program that is no faster than the default one there is not compiled with.
+did not search, or in their network's own runs; a program that is no faster than the default one
+there is not compiled with.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ from tilewright.target.cpu import (
     available_cpus,
     host_cpu,
     known_cpus,
+    memory_bytes,
     named_cpu,
 )
 from tilewright.target.cuda import CudaTarget
@@ -54,5 +55,6 @@ __all__ = [
     "available_cpus",
     "host_cpu",
     "known_cpus",
+    "memory_bytes",
     "named_cpu",
 ]

@@ -329,6 +329,11 @@ def available_cores(cgroups: Path = CGROUPS, own: Path = OWN_CGROUP) -> int:
     return max(1, min([len(available_cpus()), *(ceil(q) for q in _quotas(cgroups, own))]))
 
 
+def memory_bytes() -> int:
+    """How much memory this machine has."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
 def _quotas(cgroups: Path, own: Path) -> Iterator[float]:
     """Cores whose time the control groups that this process is in may use, where limited."""
     for line in own.read_text().splitlines() if own.is_file() else ():

@@ -10,10 +10,10 @@ of a value with itself, forty times). Sizes are therefore asked for before array
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 
 from tilewright.ground.text import size
+from tilewright.target import memory_bytes
 
 ADDRESSABLE = 2**47
 """Bytes that one process can address; no array of a model is larger."""
@@ -52,5 +52,4 @@ class Allowance:
 
 def base_allowance() -> int:
     """Bytes of arrays computed at import, whatever the model's own weights take."""
-    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return min(MOST, memory // 8)
+    return min(MOST, memory_bytes() // 8)
