@@ -3,9 +3,10 @@
     python -m benchmarks.cost_model --db tuning.db [MORE.db …] [--json FILE]
 
 The programs are all that this machine measured in the databases, as `benchmarks.operators` leaves
-them. As in the paper, benchmarks/results has tasks that were tuned each from nothing (128 trials of
-the 40 operators of batch 1, `--cases CASE --trials 128 --tune-only --db CASE.db`): a search that
-begins with the records of other tasks measures few programs that are not near the best.
+them. benchmarks/results has the scoreboard's operators, in one database: a search that begins with
+the records of other tasks measures few programs that are not near the best, which are harder to
+tell apart than the paper's, whose tasks were tuned each from nothing (`--cases CASE --trials 128
+--tune-only --db CASE.db`).
 
 A throughput is a share of the best of the same task, which is how the model is trained; RMSE and R²
 are on that scale, over the programs of all tasks together.
