@@ -23,8 +23,14 @@ LEAST_ROOM, ROOM = 1 << 30, 16  # bytes of a file, or times those of all inputs,
 
 # What NumPy and zipfile raise over the files that they are given.
 UNREADABLE = (
-    *(OSError, ValueError, OverflowError, EOFError, RuntimeError),
-    *(zipfile.BadZipFile, zlib.error, NotImplementedError, lzma.LZMAError),
+    OSError,
+    ValueError,
+    OverflowError,
+    EOFError,
+    RuntimeError,  # NotImplementedError, of a kind of compression, is one
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
 )
 
 

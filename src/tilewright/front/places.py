@@ -62,7 +62,7 @@ class Places:
             if isinstance(model, Model)
             and not model.partition.is_one_kernel
             and not model.partition.graph.sizes
-            and max(tasks[i].setting.between_bytes for i in group.tasks) <= room
+            and all(tasks[i].setting.between_bytes <= room for i in group.tasks)
         ]
         return Places(found, tasks, target) if found else None
 

@@ -221,9 +221,10 @@ class Tuner:
         is time: the next best ones, where those that were best by themselves are not.
         """
         for _ in range(MOST_PLACED):
+            if self.in_place is None or self.elapsed_s + self._place_s > limit_s:
+                return
             genes = [confirmation.contenders(search) for search in self.searches]
-            late = self.elapsed_s + self._place_s > limit_s
-            if self.in_place is None or late or not any(genes):
+            if not any(genes):
                 return
             found = self.in_place([search.default for search in self.searches], genes)
             for search, ratios in zip(self.searches, found, strict=True):
